@@ -32,12 +32,6 @@ def common_space():
     return plotting.plot_common_space(model, *rows, title="Digits: pixels and shape features").figure
 
 
-def before_after():
-    """The domains before anything is learned, and after."""
-    model, rows = digits()
-    return plotting.plot_before_after(model, *rows)
-
-
 def convergence():
     """Two solvers of one problem, in the same axes."""
     d = load_digits(1, n_source=50, n_target=100, random_state=SEED)
@@ -62,11 +56,6 @@ def matches():
     return plotting.plot_matches(found, A, B).figure
 
 
-def confidence():
-    """How sure the matches are."""
-    return plotting.plot_confidence(two_views()[2]).figure
-
-
 def labels_curve():
     """What the source is worth, for more and more labels."""
     d = load_digits(10, n_target=300, random_state=SEED)
@@ -83,7 +72,7 @@ def recall():
     ).figure
 
 
-PICTURES = common_space, before_after, convergence, matches, confidence, labels_curve, recall
+PICTURES = common_space, convergence, matches, labels_curve, recall
 
 
 def main() -> None:

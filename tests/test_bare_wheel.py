@@ -112,8 +112,7 @@ MISSING = {
     "plot": ("isthmus.view.canvas.new_figure(1, 1)", None),
     "onnx": ("isthmus.to_onnx(isthmus.migrate(H, H, 'rows', kind='ridge'))", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
-    "completion": ("isthmus.cli.completion.run(None)", ["completion", "bash"]),
-    "review": ("isthmus.cli.review.run(None)", ["review", "a.csv", "a.csv"]),
+    "review": ("isthmus.cli.review.run(None, None)", ["review", "a.csv", "a.csv"]),
     "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
     "dask": ("isthmus.data.blocks.import_dask()", None),
@@ -133,7 +132,7 @@ import numpy as np
 import isthmus
 from isthmus.cli.main import main
 
-for name in ("io.anndata", "io.applications", "stores.store", "cli.completion", "cli.review", "view.canvas", "data.blocks", "solvers", "io.tables"):
+for name in ("io.anndata", "io.applications", "stores.store", "cli.review", "view.canvas", "data.blocks", "solvers", "io.tables"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
     import isthmus.view.report.page

@@ -15,7 +15,6 @@ import pytest
 import isthmus
 from conftest import LIMIT
 from isthmus._core.files import save_file
-from isthmus.cli import systems as cli_systems
 from isthmus.cli.console import Console
 from isthmus.cli.main import COMMANDS, main
 from isthmus.cli.process import run_command
@@ -49,16 +48,9 @@ def test_systems_are_the_registry(capsys):
     assert run("systems", capsys=capsys) == (0, f"{isthmus.systems()}\n", "")
 
 
-def test_systems_are_filtered_by_the_data_at_hand(capsys):
-    status, out, err = run("systems", "--no-pairs", "--labels", "--no-equal-features", capsys=capsys)
-    assert (status, out, err) == (0, f"{isthmus.systems(pairs=False, equal_features=False)}\n", "")
-    found = json.loads(run("systems", "--no-labels", "--no-controls", "--json", capsys=capsys)[1])["systems"]
-    assert [row["name"] for row in found] == [s.name for s in isthmus.systems(labels=False).where(control=False)]
-    for name in cli_systems.FILTERS:
-        assert (
-            run("systems", f"--no-{name.replace('_', '-')}", capsys=capsys)[1]
-            == f"{isthmus.systems(**{name: False})}\n"
-        )
+def test_systems_are_written_as_json(capsys):
+    found = json.loads(run("systems", "--json", capsys=capsys)[1])["systems"]
+    assert [row["name"] for row in found] == [s.name for s in isthmus.systems()]
 
 
 def ended(error, after_stop=""):
@@ -109,8 +101,8 @@ def test_a_signal_ends_a_command_as_ctrl_c_does(name, tmp_path, capsys, usual_si
 
 
 def test_lines_are_printed_at_once_on_a_terminal_and_otherwise_after_success(capsys, monkeypatch):
-    def speak(options):
-        Console().say("a beginning")
+    def speak(options, screen):
+        screen.say("a beginning")
         raise InputError("rows: expected some, got none.")
 
     monkeypatch.setattr("isthmus.cli.systems.run", speak)
@@ -121,7 +113,7 @@ def test_lines_are_printed_at_once_on_a_terminal_and_otherwise_after_success(cap
 
 @pytest.mark.filterwarnings("always")
 def test_warnings_are_one_line_and_none_with_quiet(capsys, monkeypatch):
-    monkeypatch.setattr("isthmus.cli.systems.run", lambda options: warn("a\nb \x1b[2J", DataWarning))
+    monkeypatch.setattr("isthmus.cli.systems.run", lambda options, screen: warn("a\nb \x1b[2J", DataWarning))
     assert run("systems", capsys=capsys) == (0, "", "isthmus: warning: a\\nb \\x1b[2J\n")
     assert run("systems", "--quiet", capsys=capsys) == (0, "", "")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.cli.main import main
+from isthmus.cli.main import main, make_parser
 
 pytest.importorskip("polars")
 pytest.importorskip("skops")
@@ -272,3 +272,19 @@ def test_a_terminal_sees_how_far_long_work_is_and_nobody_else(folder, tmp_path, 
                 said = capsys.readouterr().err
                 assert (f"\r{name}" in said) == (terminal and not silent), said
                 assert terminal or said == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "files"),
+    [
+        (["migrate", "--kind", "ridge", "a.npy", "b.npy"], ("a.npy", "b.npy")),
+        (["migrate", "a.npy", "--kind", "ridge", "b.npy"], ("a.npy", "b.npy")),
+        (["migrate", "a.npy", "--kind", "ridge"], ("a.npy", None)),
+        (["match", "a.csv", "--seed", "1", "b.csv"], ("a.csv", "b.csv")),
+        (["report", "a.csv", "-o", "r.html", "b.csv"], ("a.csv", "b.csv")),
+    ],
+)
+def test_files_may_stand_around_options(words, files):
+    found = vars(make_parser(words).parse_args(words))
+    given = found.get("files") or [found[name] for name in ("old", "new", "a", "b") if name in found]
+    assert [name and str(name) for name in given] == list(files)

@@ -85,12 +85,11 @@ ORDERS = {
     "search": ("m.isthmus", "--index", "{bad}", "--query", "b.csv", "-o", "{out}.csv"),
     "embed": ("m.isthmus", "{bad}", "--domain", "source", "-o", "{out}.csv"),
     "inspect": ("{bad}",),
-    "export": ("{bad}", "-o", "{out}"),
     "report": ("{bad}", "-o", "{out}.html"),
 }
-FOLDERS = {"migrate": "adapter.npz", "export": "source.onnx"}
+FOLDERS = {"migrate": "adapter.npz"}
 """Commands that write a folder, and a file in it."""
-OF_MODELS = "export", "report"
+OF_MODELS = ("report",)
 """Commands with a place for a bad file, and one for the output."""
 
 
@@ -185,7 +184,7 @@ def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path, caps
     place, said = tmp_path / "place", tmp_path / "said"
     place.mkdir()
     said.mkdir()
-    no_model = {"inspect": "expected a model file", "export": "expected a model file", "report": "expected "}
+    no_model = {"inspect": "expected a model file", "report": "expected "}
     every = [(command, bad) for command in ORDERS for bad in BAD]
     results = [run(capsys, order(command, inputs, place / "out", bad)) for command, bad in every]
     alone = list(zip(ORDERS, [*BAD, *BAD], strict=False))

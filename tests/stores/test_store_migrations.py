@@ -118,8 +118,7 @@ def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
     from isthmus import InputError, migrate
     from isthmus._core.progress import Progress
     from isthmus.stores import store_migration
-    from isthmus.stores.store import Columns, open_store
-    from isthmus.stores.vector_files import StagedVectors
+    from isthmus.stores.store import Columns, StagedVectors, open_store
 
     with make_store("npy", tmp_path) as (address, old, _):
         store, quiet = open_store(address), Progress(False, "")
@@ -132,7 +131,7 @@ def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
         (tmp_path / "run").mkdir()
         append = StagedVectors.append
         monkeypatch.setattr(
-            StagedVectors, "append", lambda self, block, rows: append(self, block, np.roll(rows, 1, 0))
+            StagedVectors, "append", lambda self, start, block, rows: append(self, start, block, np.roll(rows, 1, 0))
         )
         with pytest.raises(InputError, match=r"verification: .* the old index is unchanged"):
             store_migration.run_migration(

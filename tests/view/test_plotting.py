@@ -11,14 +11,10 @@ from matplotlib.colors import same_color, to_hex
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
-from scipy.spatial.distance import pdist
-from sklearn.decomposition import PCA
-from sklearn.feature_extraction.text import TfidfVectorizer
 
-from isthmus import CCA
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.view.canvas import FAINT, TEN_COLOURS
-from isthmus.view.plots import plot_before_after, plot_common_space
+from isthmus.view.plots import plot_common_space
 
 N_SOURCE, N_TARGET, N_LABELLED = 30, 40, 6
 
@@ -152,7 +148,7 @@ def test_inputs_are_not_written_to(space, rows):
     for array in (*data, truth):
         array.setflags(write=False)
     copies = [array.copy() for array in data]
-    plot_before_after(space, *data, truth=truth)
+    plot_common_space(space, *data, truth=truth)
     for array, copy in zip(data, copies, strict=True):
         np.testing.assert_array_equal(array, copy)
 
@@ -166,41 +162,6 @@ def test_it_draws_into_given_axes(space, rows):
 def test_a_space_of_one_dimension_is_a_line(rows):
     ax = plot_common_space(Maps(np.ones((4, 1)), np.ones((3, 1))), *rows[0])
     assert not np.asarray(groups(ax)[1].get_offsets())[:, 1].any()
-
-
-def test_before_learning_each_domain_is_on_its_own(space, rows):
-    (X_s, _, X_t, y_t), _ = rows
-    left = plot_before_after(space, *rows[0]).axes[0]
-    unlabelled, source, labelled = (np.asarray(g.get_offsets()) for g in groups(left))
-    target = np.empty((N_TARGET, 2))
-    target[y_t == -1], target[y_t != -1] = unlabelled, labelled
-    assert source[:, 0].max() < target[:, 0].min(), "side by side, as nothing compares them"
-    for drawn, X in ((source, X_s), (target, X_t)):
-        own = PCA(2).fit_transform(X)
-        ratio = pdist(drawn) / pdist(own)
-        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
-        assert drawn.var(axis=0).sum() == pytest.approx(1.0)
-
-
-def test_texts_are_seen_behind_their_transformer(rng):
-    texts = ["red apple", "green apple", "red car", "fast car", "green pear", "slow car"] * 5
-    y, X = np.arange(30) % 3, rng.normal(size=(30, 4))
-    model = CCA(target_transformer=TfidfVectorizer()).fit(X, y, texts, y)
-    left, right = plot_before_after(model, X, y, texts, y).axes
-    assert [len(group.get_offsets()) for group in groups(left)] == [0, 30, 30]
-    assert [len(group.get_offsets()) for group in groups(right)] == [0, 30, 30]
-
-
-def test_both_panels_go_where_the_caller_says(space, rows):
-    figure, axes = plt.subplots(2, 1)
-    assert plot_before_after(space, *rows[0], axes=axes) is figure
-    assert all(len(groups(ax)) == 3 for ax in axes)
-
-
-def test_one_legend_serves_both_panels(space, rows):
-    left, right = plot_before_after(space, *rows[0]).axes
-    assert left.get_legend() is None
-    assert right.get_legend() is not None
 
 
 def test_wrong_lengths_are_named(space, rows):

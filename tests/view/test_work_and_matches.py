@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from conftest import make_domains, one_sentence
 from isthmus import MLHD, InputError, Matching
-from isthmus.view.plots import plot_confidence, plot_convergence, plot_labels_curve, plot_matches
+from isthmus.view.plots import plot_convergence, plot_labels_curve, plot_matches
 
 ROOT = Path(__file__).parents[2]
 D = make_domains(seed=103)
@@ -60,20 +60,8 @@ def test_what_has_no_result_is_refused(wrong):
     assert one_sentence(caught)
 
 
-def test_the_confidence_is_sorted_and_the_rest_has_no_match():
-    found = matching([[0, 1], [1, 0], [2, 3]], (6, 5), [0.6, 0.9, 0.8])
-    ax = plot_confidence(found)
-    each, up_to = ax.lines
-    np.testing.assert_array_equal(each.get_xydata(), [[1, 0.9], [2, 0.8], [3, 0.6]])
-    np.testing.assert_allclose(up_to.get_ydata(), [0.9, 0.85, 2.3 / 3])
-    assert ax.get_xlim() == (0, 5)
-    assert [text.get_text() for text in ax.texts] == ["no match"]
-    assert ax.get_title(loc="left") == found.sentence
-
-
 def test_nothing_matched_is_a_picture_too():
     found, rng = matching([], (6, 5)), np.random.default_rng(100)
-    assert not plot_confidence(found).lines
     lines = lines_of(plot_matches(found, rng.normal(size=(6, 3)), rng.normal(size=(5, 4))))
     assert len(lines.get_segments()) == 0
 
@@ -136,7 +124,7 @@ def test_the_labels_curve_is_that_of_the_verdict():
     assert plot_labels_curve(verdict, own) is own
 
 
-DRAWN = "common_space", "before_after", "convergence", "matches", "confidence"
+DRAWN = "common_space", "convergence", "matches"
 """Without those that take longer: a verdict, with its many fits, and an adapter."""
 
 

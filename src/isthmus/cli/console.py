@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -41,6 +40,10 @@ def check_table_output(path: Path | None, *inputs: Path | None) -> None:
         raise InputError(f"{show_path(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
 
 
+class PlanWrittenError(Exception):
+    """The command has ended with success: it wrote a plan to edit, and does nothing else before."""
+
+
 @dataclass(frozen=True)
 class Console:
     """What a command prints on standard output.
@@ -55,11 +58,6 @@ class Console:
 
     json: bool = False
     quiet: bool = False
-
-    @classmethod
-    def of(cls, options: argparse.Namespace) -> Console:
-        """Return the console for parsed options."""
-        return cls(options.json, options.quiet)
 
     @property
     def progress(self) -> bool:

@@ -1,4 +1,13 @@
-"""``isthmus dedupe``: find the rows of one file that are the same object."""
+"""``isthmus dedupe``: find the rows of one file that are the same object.
+
+Examples
+--------
+  isthmus dedupe customers.csv -o clusters.csv
+  isthmus dedupe customers.csv --drop customer_number --id row -o clusters.csv
+
+The table written has a line for each row of FILE: its id, the number of its cluster, the number of rows in that, and
+whether the row represents it. Keep the rows with true to have each object once.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +18,14 @@ from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import own_columns
 from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of, parse_count
 
-EXAMPLES = """\
-examples:
-  isthmus dedupe customers.csv -o clusters.csv
-  isthmus dedupe customers.csv --drop customer_number --id row -o clusters.csv
-
-The table written has a line for each row of FILE: its id, the number of its cluster, the number of rows in that, and
-whether the row represents it. Keep the rows with true to have each object once.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=f"rows, some of which are the same object: {FORMATS}")
     add("-o", "--output", type=Path, metavar="OUT", help="table of id, cluster, rows, representative")
-    add(
-        "--id",
-        action="append",
-        default=[],
-        metavar="COL",
-        help="column with the ids of the rows (default: the first, if it looks like ids)",
-    )
+    named = "column with the ids of the rows (default: the first, if it looks like ids)"
+    add("--id", action="append", default=[], metavar="COL", help=named)
     add("--drop", action="append", default=[], metavar="COL", help="column to ignore; can be repeated")
     add("--all", action="store_true", help="also return doubtful clusters")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
@@ -38,9 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Find the clusters, print the verdict, write the table."""
-    screen = Console.of(options)
     check_table_output(options.output, options.file)
     from isthmus.io.tables.plan import Plan, read_ids
     from isthmus.io.tables.read import read_table
@@ -58,12 +52,6 @@ def run(options: argparse.Namespace) -> None:
         rows = {"id": list(ids), "cluster": found.labels, "rows": found.sizes[found.labels]}
         write_table(options.output, {**rows, "representative": [k in marks for k in range(len(ids))]})
         screen.say(f"The clusters are in {options.output}.")
-    several = int((found.sizes > 1).sum())
-    facts = {
-        "file": str(table.path),
-        "rows": table.n_rows,
-        "ok": found.ok,
-        "sentence": str(found),
-        "clusters": several,
-    }
-    screen.answer(facts | {"output": None if options.output is None else str(options.output)})
+    facts = {"file": str(table.path), "rows": table.n_rows, "ok": found.ok, "sentence": str(found)}
+    output = None if options.output is None else str(options.output)
+    screen.answer({**facts, "clusters": int((found.sizes > 1).sum()), "output": output})

@@ -1,4 +1,12 @@
-"""``isthmus embed``: rows of a file as points of the common space."""
+"""``isthmus embed``: rows of a file as points of the common space.
+
+Examples
+--------
+  isthmus embed translations.isthmus french.csv --domain target -o french.npy
+  isthmus embed translations.isthmus english.parquet --domain source -o english.parquet
+
+Rows are read, mapped and written in blocks, so FILE can be larger than memory (except .npz and .h5ad).
+"""
 
 from __future__ import annotations
 
@@ -22,13 +30,6 @@ if TYPE_CHECKING:
 
     Points = Iterator[tuple[Table, np.ndarray[Any, np.dtype[np.float32]]]]
 
-EXAMPLES = """\
-examples:
-  isthmus embed translations.isthmus french.csv --domain target -o french.npy
-  isthmus embed translations.isthmus english.parquet --domain source -o english.parquet
-
-Rows are read, mapped and written in blocks, so FILE can be larger than memory (except .npz and .h5ad).
-"""
 # Rows that are read, mapped and written at once.
 BLOCK = 20_000
 # Kinds of columns whose cells are read as words.
@@ -47,9 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Map some rows at a time and write their points."""
-    screen = Console.of(options)
     check = check_output if options.output.suffix == ".npy" else check_table_output
     check(options.output, options.model, options.file)
     kept = StoredModel.of(options.model)

@@ -1,4 +1,12 @@
-"""``isthmus evaluate``: whether the source helps, on the user's own rows."""
+"""``isthmus evaluate``: whether the source helps, on the user's own rows.
+
+Examples
+--------
+  isthmus evaluate english.csv french.csv --label section --id package --text description
+  isthmus evaluate old.csv new.csv --label kind --system mlhd -o verdict.json
+
+Labels of TARGET are held out in several random splits and predicted, so at least 20 labels are needed.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +18,6 @@ from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, match_columns
 from isthmus.cli.label import read_labelled_inputs
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
-
-EXAMPLES = """\
-examples:
-  isthmus evaluate english.csv french.csv --label section --id package --text description
-  isthmus evaluate old.csv new.csv --label kind --system mlhd -o verdict.json
-
-Labels of TARGET are held out in several random splits and predicted, so at least 20 labels are needed.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,18 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Measure, and print the verdict: one sentence first, the numbers under it."""
-    screen = Console.of(options)
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
-    found = read_labelled_inputs(options, screen)
-    if found is None:
-        return
-    source, target, ys, yt = found
+    source, target, ys, yt = read_labelled_inputs(options, screen)
     pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import does_source_help
 
-    known = {"pairs": pairs, "shared_columns": match_columns(source, target)}
+    known = {"pairs": pairs, "shared_columns": match_columns(source.features, target.features) or None}
     work = {"n_splits": options.splits, "n_jobs": options.jobs, "random_state": options.seed}
     settings: dict[str, Any] = {"system": options.system, "progress": screen.progress, **known, **work}
     verdict = does_source_help(source.X, ys, target.X, yt, **settings)

@@ -1,11 +1,24 @@
-"""``isthmus fit``: learn one metric over two files, and write it to a model file."""
+"""``isthmus fit``: learn one metric over two files, and write it to a model file.
+
+Examples
+--------
+  isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
+  isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
+  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
+  isthmus fit a.csv b.csv --label kind --plan plan.toml   # writes the detected column types; edit and run again
+
+Default system: ridge (linear maps in both directions) with known pairs, else mlhd. `isthmus systems` lists all.
+Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
+With pairs, texts and columns of equal names count beside what is learned where they help to find partners.
+Use the model file with `isthmus search`, `embed`, `inspect` and `report`, or with isthmus.load in Python.
+"""
 
 from __future__ import annotations
 
 import argparse
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,18 +32,6 @@ if TYPE_CHECKING:
     from isthmus.cli.inputs import InputFile
     from isthmus.evidence.held_out import HeldOutPairs
 
-EXAMPLES = """\
-examples:
-  isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
-  isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
-  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
-  isthmus fit a.csv b.csv --label kind --plan plan.toml   # writes the detected column types; edit and run again
-
-Default system: ridge (linear maps in both directions) with known pairs, else mlhd. `isthmus systems` lists all.
-Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
-With pairs, texts and columns of equal names count beside what is learned where they help to find partners.
-Use the model file with `isthmus search`, `embed`, `inspect`, `export` and `report`, or with isthmus.load in Python.
-"""
 # The default systems for pairs and for labels.
 PAIRS, LABELS = "ridge", "mlhd"
 
@@ -46,58 +47,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, print the held-out measurement, write the model."""
-    screen = Console.of(options)
     from isthmus.io.model_file import import_skops
 
     import_skops()  # what is missing is told before the work
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
-    sides = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
-    if sides is None:
-        return
+    source, target = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     if options.output is None:
         raise InputError("-o: expected the file that the model is written to, got none.")
-    source, target = sides
     pairs = _find_pairs(options.pairs, source, target, screen)
     if pairs is None:  # with pairs, rows without a label are learned from too
         source = source.select_labels()
     if source.labels is not None or target.labels is not None:
         screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems
+    from isthmus.view.report.command_record import FIT
 
     name = options.system or (LABELS if pairs is None else PAIRS)
-    system = systems()[name]
-    check, known = None, (source, target)
-    shared = None if pairs is None or options.no_shared else _append_shared_columns(system.make(), source, target)
-    with screen.bar("fit") as bar:
-        bar.report("learning")
-        model, told = _fit_system(system.make(), *known, pairs, screen)
-        if pairs is not None:
-            bar.report("measuring on held-out pairs", 0.3)
-            check = _measure(system.make, *known, pairs, screen)
-        if shared is not None:
-            bar.report("learning beside shared columns", 0.5)
-            make, wide = shared
-            union = _fit_system(make(), *wide, pairs, screen)[0]
-            if union.shared_used_:
-                model, known, learned = union, wide, check
-                check = _measure(make, *wide, pairs, screen, source, target)
-                check = check and learned and replace(check, learned=learned.evidence)
-        told += [] if pairs is None else _warn_about_pairs(pairs, check)
-    from isthmus.view.report.model import PART, FitRecord
-
-    record = FitRecord.of(told, target.table, target.plan)
-    stored = {"source": known[0].features, "target": known[1].features, PART: record.to_part()}
-    save(model, options.output, parts=stored)
-    certificate = getattr(model, "result_", None)
-    head = f"{name}: {type(model).__name__} fitted to {_describe_inputs(source, target, pairs)}"
-    weights = model.weights_ if getattr(model, "shared_used_", False) else {}
+    found = _learn(options, systems()[name].make, source, target, pairs, screen)
+    stored = {"source": found.source.features, "target": found.target.features, FIT: {"warnings": found.warnings}}
+    save(found.model, options.output, parts=stored)
+    certificate, check = getattr(found.model, "result_", None), found.check
+    head = f"{name}: {type(found.model).__name__} fitted to {_describe_inputs(source, target, pairs)}"
+    weights = found.model.weights_ if getattr(found.model, "shared_used_", False) else {}
     screen.say(
-        "", head, *_describe_weights(weights), *(str(answer) for answer in (certificate, check) if answer is not None)
+        "", head, *_describe_weights(weights), *(str(each) for each in (certificate, check) if each is not None)
     )
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
-    screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.{hint}")
+    screen.say(*(f"Warning: {words}" for words in found.warnings), f"The model is in {options.output}.{hint}")
     screen.answer(
         {
             "source": source.facts,
@@ -107,10 +85,49 @@ def run(options: argparse.Namespace) -> None:
             "weights": weights or None,
             "held_out": None if check is None else check.to_dict(),
             "certificate": None if certificate is None else str(certificate),
-            "warnings": told,
+            "warnings": list(found.warnings),
             "output": str(options.output),
         }
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A fitted system, the files as it saw them, its measurement on held-out pairs, and warnings."""
+
+    model: Any
+    source: InputFile
+    target: InputFile
+    check: HeldOutPairs | None
+    warnings: tuple[str, ...]
+
+
+def _learn(
+    options: argparse.Namespace,
+    make: Callable[[], Any],
+    source: InputFile,
+    target: InputFile,
+    pairs: Any,
+    screen: Console,
+) -> Learned:
+    """Fit a system; with pairs, measure it, and take it beside shared columns where these count."""
+    with screen.bar("fit") as bar:
+        bar.report("learning")
+        model, told = _fit_system(make(), source, target, pairs, screen)
+        if pairs is None:
+            return Learned(model, source, target, None, tuple(told))
+        bar.report("measuring on held-out pairs", 0.3)
+        known, check = (source, target), _measure(make, source, target, pairs, screen)
+        shared = None if options.no_shared else _append_shared_columns(make(), source, target)
+        if shared is not None:
+            bar.report("learning beside shared columns", 0.5)
+            make_union, wide = shared
+            union = _fit_system(make_union(), *wide, pairs, screen)[0]
+            if union.shared_used_:
+                model, known, learned = union, wide, check
+                check = _measure(make_union, *wide, pairs, screen, source, target)
+                check = check and learned and replace(check, learned=learned.evidence)
+        return Learned(model, *known, check, (*told, *_warn_about_pairs(pairs, check)))
 
 
 def _append_shared_columns(

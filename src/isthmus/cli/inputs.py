@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import tomllib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import check_writable, open_regular, show_path, write_whole
-from isthmus.cli.console import Console
+from isthmus.cli.console import Console, PlanWrittenError
 from isthmus.cli.options import format_of
 from isthmus.exceptions import InputError
 
@@ -49,7 +47,7 @@ class StoredModel:
             raise InputError(f"{path}: expected a model of `isthmus fit`, got one without the features of its files.")
         return cls(path, load(path), features)
 
-    def rows(self, table: Table, domain: str, remedy: str = "the other domain") -> Any:
+    def rows(self, table: Table, domain: str, remedy: str) -> Any:
         """Return the features of a table's rows; it needs the columns of the fit, and no others.
 
         The remedy is the option to give where the file has the columns of the other domain instead.
@@ -59,6 +57,18 @@ class StoredModel:
             got = f"those of the {other_domain(domain)}; use {remedy}"
             raise InputError(f"{table.path}: expected the columns of the {domain}, got {got}.")
         return self.features[domain].transform(table)
+
+    def read(
+        self, path: Path, domain: str, written: Mapping[str, str | None], screen: Console, remedy: str
+    ) -> tuple[Table, Any, tuple[CoercedCells, ...]]:
+        """Read a file with rows of a domain, and say what was detected; return its table, features, coerced cells."""
+        from isthmus.io.tables.read import read_table
+
+        table = read_table(path, **written)
+        screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
+        rows, coerced = self.rows(table, domain, remedy), count_coerced(self.features[domain], table)
+        screen.say(*(f"{table.path}, {cells}" for cells in coerced))
+        return table, rows, coerced
 
     def _columns(self, domain: str) -> set[str]:
         """Return the columns by which a file of a domain is recognised."""
@@ -158,8 +168,8 @@ def read_inputs(
     screen: Console,
     *,
     scale: bool = True,
-) -> tuple[InputFile, InputFile] | None:
-    """Read both files; None where a plan is to be written first, which is then written.
+) -> tuple[InputFile, InputFile]:
+    """Read both files; where a plan is to be written first, write it, and end the command.
 
     Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise.
     """
@@ -175,12 +185,10 @@ def read_inputs(
     plans = _detect_plans(options, tables, scale) if new_plan or options.plan is None else _load_plans(options, names)
     if new_plan:
         texts = [plan.to_toml(name) for plan, name in zip(plans, names, strict=True)]
-        if hasattr(options, "shared"):
-            texts.append(_write_shared(_pair_columns(tables, plans, options)))
         write_whole(options.plan, "\n".join(texts).encode())
         screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
-        return None
+        raise PlanWrittenError
     # Repeated ids, and pairs of unknown rows, are reported before the work begins.
     ids = [read_ids(table, plan) for table, plan in zip(tables, plans, strict=True)]
     for path in (getattr(options, name, None) for name in ("pairs", "not_pairs")):
@@ -205,22 +213,17 @@ def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) ->
         return read_table(path, **written)
 
 
-def _read_plan_file(path: Path) -> str:
-    with open_regular(path) as file:
-        text = file.read(LONGEST_PLAN)
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{show_path(path)}: expected a plan in UTF-8, got other bytes.") from None
-
-
 def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
     from isthmus.io.tables.plan import Plan
     from isthmus.io.tables.table import quote
 
-    path, text = show_path(options.plan), _read_plan_file(options.plan)
+    path = show_path(options.plan)
+    with open_regular(options.plan) as file:
+        text = file.read(LONGEST_PLAN)
     try:
-        plans = [Plan.from_toml(text, name) for name in names]
+        plans = [Plan.from_toml(text.decode(), name) for name in names]
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: expected a plan in UTF-8, got other bytes.") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     label = getattr(options, "label", None)
@@ -319,59 +322,33 @@ def load_decisions(
 
     places = [{id: k for k, id in enumerate(ids)} for ids in (first, second)]
     for names, verdict in read_decisions(path).items():
-        unknown = [name for name, known in zip(names, places, strict=True) if name not in known]
-        if unknown:
-            raise InputError(
-                f"{show_path(path)}: expected ids of rows of the files, got {show_path(unknown[0])!r:.60}."
-            )
+        for name, known in zip(names, places, strict=True):
+            if name not in known:
+                got = f"{show_path(name)!r:.60}"
+                raise InputError(f"{show_path(path)}: expected ids of rows of the files, got {got}.")
         found[verdict].append((places[0][names[0]], places[1][names[1]]))
-    counts = (
-        f"{len(found[verdict]):,} {word}"
-        for verdict, word in (("y", "confirmed"), ("n", "rejected"), ("?", "unsure"))
-    )
-    screen.say(f"decisions: {path}, {', '.join(counts)}")
+    words = {"y": "confirmed", "n": "rejected", "?": "unsure"}
+    counts = ", ".join(f"{len(found[verdict]):,} {word}" for verdict, word in words.items())
+    screen.say(f"decisions: {path}, {counts}")
     return found
 
 
 def shared_columns(first: InputFile, second: InputFile, options: argparse.Namespace) -> SharedColumns | None:
-    """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
-    found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
-    return found if found.pairs else None
-
-
-def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argparse.Namespace) -> SharedColumns:
+    """Return the columns that both files share: those of --shared, or detected; None without any."""
     from isthmus.data.shared_columns import AUTO, SharedColumns, plain_name
 
     given: list[Any] | None = [] if options.no_shared else None
     if options.shared:
         given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
-    elif given is None and options.plan is not None and os.path.lexists(options.plan):
-        given = _read_shared(options.plan)
-    named = {name for pair in given or () for name in pair}
-    both = {plain_name(name) for name in tables[0].names} & {plain_name(name) for name in tables[1].names}
-    cells = [_read_evidence(table, plan, named, both) for table, plan in zip(tables, plans, strict=True)]
+    named, plans = {name for pair in given or () for name in pair}, (first.plan, second.plan)
+    ours, theirs = ({plain_name(name) for name in side.table.names} for side in (first, second))
+    cells = [_read_evidence(side.table, side.plan, named, ours & theirs) for side in (first, second)]
     if not _share_ids(cells, plans):
         cells = [
             {n: c for n, c in some.items() if n != p.id or n in named} for some, p in zip(cells, plans, strict=True)
         ]
-    return SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
-
-
-def _read_shared(path: Path) -> list[Any] | None:
-    """Return the pairs of columns in a plan that was read before; None where it has none."""
-    found = tomllib.loads(_read_plan_file(path)).get("shared")
-    pairs = found.get("columns") if isinstance(found, dict) else found
-    if found is None:
-        return None
-    if not isinstance(pairs, list) or not all(isinstance(p, list) and [*map(type, p)] == [str, str] for p in pairs):
-        expected = 'columns = [["column of A", "column of B"], …]'
-        raise InputError(f"{show_path(path)}: plan, [shared]: expected {expected}, got something else.")
-    return pairs
-
-
-def _write_shared(shared: SharedColumns) -> str:
-    pairs = json.dumps(shared.pairs, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f"# columns of the first and of the second file that mean the same\n[shared]\ncolumns = {pairs}\n"
+    found = SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
+    return found if found.pairs else None
 
 
 def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) -> dict[str, list[Any]]:
@@ -418,29 +395,26 @@ def _share_ids(cells: Sequence[Mapping[str, Sequence[Any]]], plans: Sequence[Pla
     return len(ids[0] & ids[1]) >= LEAST_OVERLAP * min(map(len, ids))
 
 
-def match_columns(source: InputFile, target: InputFile) -> list[tuple[int, int]] | None:
+def match_columns(source: Features, target: Features) -> list[tuple[int, int]]:
     """Return the places of features that both have: columns of equal names, and words of any text column."""
-    ours, theirs = (_locate_features(side.features.blocks) for side in (source, target))
-    return [(ours[key], theirs[key]) for key in ours if key in theirs] or None
+    ours, theirs = (_locate_features(features.blocks) for features in (source, target))
+    return [(ours[key], theirs[key]) for key in ours if key in theirs]
 
 
 def shared_rows(source: InputFile, target: InputFile) -> tuple[Matrix, Matrix] | None:
     """Return the features that both have as rows of either file; words too where a plan reduces them to axes."""
-    import numpy as np
-
     from isthmus.io.tables.features import Features, Words
 
-    plain = [
+    sides = source, target
+    ours, theirs = (
         Features(side.plan, tuple(replace(b, axes=None) if isinstance(b, Words) else b for b in side.features.blocks))
-        for side in (source, target)
-    ]
-    ours, theirs = (_locate_features(features.blocks) for features in plain)
-    shared = [key for key in ours if key in theirs]
-    if not shared:
+        for side in sides
+    )
+    pairs = match_columns(ours, theirs)
+    if not pairs:
         return None
-    places = (np.array([found[key] for key in shared], dtype=np.intp) for found in (ours, theirs))
-    tables = source.table, target.table
-    S, T = (f.transform(t)[:, columns] for f, t, columns in zip(plain, tables, places, strict=True))
+    columns = map(list, zip(*pairs, strict=True))
+    S, T = (f.transform(side.table)[:, c] for f, side, c in zip((ours, theirs), sides, columns, strict=True))
     return S, T
 
 

@@ -1,4 +1,12 @@
-"""``isthmus inspect``: the summary of a model file, and the columns that the model was fitted to."""
+"""``isthmus inspect``: the summary of a model file, and the columns that the model was fitted to.
+
+Examples
+--------
+  isthmus inspect translations.isthmus
+  isthmus inspect translations.isthmus --json
+
+Nothing in the file is executed.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +18,6 @@ from isthmus.cli.console import Console
 from isthmus.cli.inputs import DOMAINS, add_model_option
 from isthmus.cli.options import add_output_options
 
-EXAMPLES = """\
-examples:
-  isthmus inspect translations.isthmus
-  isthmus inspect translations.isthmus --json
-
-Nothing in the file is executed.
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -25,9 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Show the summary, and what the columns of either file became."""
-    screen = Console.of(options)
     from isthmus.io.model_file import load_parts, model_card
     from isthmus.io.tables.features import Features
 

@@ -1,4 +1,12 @@
-"""``isthmus label``: classes of the rows of one file, by another file with other columns."""
+"""``isthmus label``: classes of the rows of one file, by another file with other columns.
+
+Examples
+--------
+  isthmus label english.csv french.csv --label section --id package --text description -o labels.csv
+  isthmus label rna.h5ad atac.h5ad --label cell_type -o labels.csv
+
+Rows can also get a class that has no label in TARGET: it is inferred from the geometry of the classes in SOURCE.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns, shared_rows
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
+from isthmus.cli.options import (
+    add_column_options,
+    add_file_options,
+    add_output_options,
+    add_shared_options,
+    parse_count,
+)
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -19,13 +33,6 @@ if TYPE_CHECKING:
     Labelled = tuple[InputFile, InputFile, Any, Any]
 
 
-EXAMPLES = """\
-examples:
-  isthmus label english.csv french.csv --label section --id package --text description -o labels.csv
-  isthmus label rna.h5ad atac.h5ad --label cell_type -o labels.csv
-
-Rows can also get a class that has no label in TARGET: it is inferred from the geometry of the classes in SOURCE.
-"""
 # Classes that one line lists.
 LISTED = 20
 
@@ -38,12 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table = "table of id, class, probability, runner-up; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
     add("--reject-below", type=float, metavar="P", help="assign no class if the best one has a probability below P")
-    columns = parser.add_mutually_exclusive_group()
-    pair = (
-        "columns of SOURCE and TARGET that mean the same; can be repeated (default: equal names or similar content)"
-    )
-    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
-    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
+    add_shared_options(parser, "SOURCE", "TARGET")
     check = "rounds of testing on held-out labels, 0 for none (default: 1 to 3, by the number of rows)"
     add("--check", type=parse_count, metavar="N", help=check)
     add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review --label`: more labels of TARGET")
@@ -52,14 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labelled | None:
+def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labelled:
     """Read both files and their labels; source rows without one are not used, a target may lack the column."""
     import numpy as np
 
-    sides = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
-    if sides is None:
-        return None
-    source, target = sides
+    source, target = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     for side in (source, target):
         known = side.labels is not None and any(label is not None for label in side.labels)
         if not known and (side is source or options.pairs is None):
@@ -71,14 +70,10 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
     return source, target, source.labels, y_target
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, report whether the source was used, write the classes."""
-    screen = Console.of(options)
     check_table_output(options.output, options.source, options.target, options.pairs, options.plan, options.decisions)
-    inputs = read_labelled_inputs(options, screen)
-    if inputs is None:
-        return
-    source, target, ys, yt = inputs
+    source, target, ys, yt = inputs = read_labelled_inputs(options, screen)
     classes = sorted({*ys, *(label for label in yt if label is not None)})
     decided = load_decisions(options.decisions, classes, target.ids, screen)
     for c, row in decided["y"]:
@@ -113,8 +108,7 @@ def run(options: argparse.Namespace) -> None:
     }
     if options.output is not None:
         _write_labels(options.output, target.ids, assigned)
-        plans = {"source": source.plan, "target": target.plan}
-        screen.say(*write_record(options.output, "label", facts, plans))
+        screen.say(*write_record(options.output, "label", facts, source.plan, target.plan))
         screen.say(f"The classes are in {options.output}.")
     screen.answer(facts)
 

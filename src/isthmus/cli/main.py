@@ -1,6 +1,7 @@
 """The command line: ``main`` parses the options and runs one command.
 
-Each command is a module of this package, imported only when it is used, so that ``--help`` is fast.
+Each command is a module of this package, imported only when it is used, so that ``--help`` is fast. The docstring of
+the module, without its first line, is the end of the command's ``--help``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from io import StringIO
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from isthmus._core.files import escape_for_terminal, show_path
 from isthmus._version import __version__
+from isthmus.cli.console import Console, PlanWrittenError
 from isthmus.cli.process import BAD_INPUT, print_error, print_output, run_command, silence_libraries
 from isthmus.exceptions import InputError
 
@@ -28,12 +30,10 @@ COMMANDS = {
     "fit": "learn a common metric for two files and save the model",
     "search": "find the nearest rows of the other file, for given rows or for a typed text",
     "embed": "write rows as points of a model's common space",
-    "export": "write the maps of a model as ONNX files for other programs",
     "inspect": "show what a model file contains, without loading the model",
     "report": "write the results of other commands as one HTML page",
     "migrate": "learn a map that lets queries of a new embedding model search an old vector index",
     "systems": "list the systems and controls, and what each learns from",
-    "completion": "print a completion script for your shell",
 }
 # The command-line option of each function parameter, for error messages.
 PARAMETERS = {name: name for name in ("reject_below", "system", "kind", "engine", "sep", "decimal", "shared")}
@@ -63,13 +63,15 @@ def _run(arguments: list[str]) -> int:
     run = import_module(f"isthmus.cli.{options.command}").run
     buffered = StringIO()
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=getattr(options, "quiet", False))
+        warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=options.quiet)
         # On a terminal, lines appear as they are printed. A pipe or file gets all of them after success, or nothing.
         # So does the address of a review: nobody could open it after the review has ended.
         on_terminal = sys.stdout is None or sys.stdout.isatty() or options.command == "review"
         with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(buffered):
             try:
-                status = run(options)
+                status = run(options, Console(options.json, options.quiet))
+            except PlanWrittenError:
+                status = 0
             except InputError as error:
                 raise InputError(_name_options(str(error), options)) from None
     print_output(buffered.getvalue())
@@ -91,7 +93,19 @@ def _warn(message: str, *, quiet: bool) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """Argument parser whose errors are one sentence and exit status 2."""
+    """Argument parser whose errors are one sentence and exit status 2; files may stand around options."""
+
+    _split = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse options before files: argparse takes the first files it sees for all, where their number varies."""
+        if self._split or self._subparsers is not None:
+            return super().parse_known_args(args, namespace)
+        self._split = True  # parsing options and files apart comes here for each
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._split = False
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit."""
@@ -109,6 +123,7 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=about, description=description, formatter_class=raw)
         if not arguments or name in arguments:  # importing the others would take time
             module = import_module(f"isthmus.cli.{name}")
-            command.epilog = getattr(module, "EXAMPLES", None)
+            _, _, examples = (module.__doc__ or "").partition("\n\n")
+            command.epilog = examples.replace("Examples\n--------", "examples:")
             module.add_arguments(command)
     return parser

@@ -1,4 +1,13 @@
-"""``isthmus match``: find the rows of two files that are the same object."""
+"""``isthmus match``: find the rows of two files that are the same object.
+
+Examples
+--------
+  isthmus match shop.csv catalogue.csv
+  isthmus match shop.csv catalogue.csv --shared title=name --shared maker=brand -o matches.csv
+  isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
+  isthmus match rna.h5ad atac.h5ad -o matches.csv
+  isthmus match a.csv b.csv --plan plan.toml            # writes the detected column types; edit them and run it again
+"""
 
 from __future__ import annotations
 
@@ -11,22 +20,20 @@ from typing import TYPE_CHECKING, Any
 from isthmus._core.files import escape_for_terminal
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
+from isthmus.cli.options import (
+    add_column_options,
+    add_file_options,
+    add_output_options,
+    add_shared_options,
+    parse_count,
+)
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
     from isthmus._core.validation import IntArray
     from isthmus.cli.inputs import InputFile
     from isthmus.data.shared_columns import SharedColumns
-
-EXAMPLES = """\
-examples:
-  isthmus match shop.csv catalogue.csv
-  isthmus match shop.csv catalogue.csv --shared title=name --shared maker=brand -o matches.csv
-  isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
-  isthmus match rna.h5ad atac.h5ad -o matches.csv
-  isthmus match a.csv b.csv --plan plan.toml            # writes the detected column types; edit them and run it again
-"""
+    from isthmus.tasks.matching.result import Matching
 
 
 # Matches that are printed where no file is written, and characters of a cell.
@@ -44,10 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
-    columns = parser.add_mutually_exclusive_group()
-    pair = "columns of A and B that mean the same; can be repeated (default: equal names or similar content)"
-    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
-    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
+    add_shared_options(parser, "A", "B")
     several = "several rows of A may be the same object as one row of B"
     add("--many-to-one", action="store_true", help=several)
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
@@ -57,16 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Match, print the verdict, write the matches."""
-    screen = Console.of(options)
     check_table_output(
         options.output, options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
     )
-    inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
-    if inputs is None:
-        return
-    first, second = inputs
+    first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
     pairs = load_pairs(options.pairs, first, second, screen)
     rejected = load_pairs(options.not_pairs, first, second, screen, "not pairs")
     decided = load_decisions(options.decisions, first.ids, second.ids, screen)
@@ -84,11 +84,33 @@ def run(options: argparse.Namespace) -> None:
     settings: dict[str, Any] = {"keep": "all" if options.all else "sure", **known, **work}
     found = match(first.X, second.X, pairs, source_transformer=None, target_transformer=None, **settings)
     screen.say("", str(found), *([str(found.baseline)] if found.baseline.columns or columns is None else []))
+    facts = _list_facts(options, found, inputs, columns)
+    sides = first, second, _find_texts(first, second, columns, found)
+    questions = next_questions(found, SHOWN)
+    facts["questions"] = [] if found.ok else [[first.ids[i], second.ids[j]] for i, j in questions.tolist()]
+    if not found.ok and len(questions):
+        screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")
+        screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))
+    if options.output is not None:
+        write_table(options.output, _list_matches(found, *sides))
+        screen.say(*write_record(options.output, "match", facts, first.plan, second.plan))
+        none = f"{options.output} has no matches{'' if options.all else '; --all writes doubtful ones too'}."
+        screen.say(f"The matches are in {options.output}." if len(found) else none)
+    elif len(found):
+        screen.say("", *_format_table(_list_matches(found, *sides, n=SHOWN)))
+        more = f"These are the first {SHOWN} of {len(found):,} matches; -o FILE writes all."
+        screen.say(*[more] * (len(found) > SHOWN))
+    screen.answer(facts)
+
+
+def _list_facts(
+    options: argparse.Namespace, found: Matching, sides: tuple[InputFile, InputFile], columns: SharedColumns | None
+) -> dict[str, Any]:
     # None where no pair was held out.
     held_out, shuffled = (getattr(found.evidence, what, None) for what in ("held_out", "shuffled"))
-    facts = {
-        "a": first.facts,
-        "b": second.facts,
+    return {
+        "a": sides[0].facts,
+        "b": sides[1].facts,
         "succeeded": found.ok,
         "verdict": found.sentence,
         "matches": len(found),
@@ -100,23 +122,6 @@ def run(options: argparse.Namespace) -> None:
         "shared_columns": [] if columns is None else [list(pair) for pair in columns.pairs],
         "output": None if options.output is None else str(options.output),
     }
-    sides = first, second, _find_texts(first, second, columns, found)
-    questions = next_questions(found, SHOWN)
-    facts["questions"] = [[first.ids[i], second.ids[j]] for i, j in questions.tolist() if not found.ok]
-    if not found.ok and len(questions):
-        screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")
-        screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))
-    if options.output is not None:
-        write_table(options.output, _list_matches(found, *sides))
-        plans = {"source": first.plan, "target": second.plan}
-        screen.say(*write_record(options.output, "match", facts, plans))
-        none = f"{options.output} has no matches{'' if options.all else '; --all writes doubtful ones too'}."
-        screen.say(f"The matches are in {options.output}." if len(found) else none)
-    elif len(found):
-        screen.say("", *_format_table(_list_matches(found, *sides, n=SHOWN)))
-        more = f"These are the first {SHOWN} of {len(found):,} matches; -o FILE writes all."
-        screen.say(*[more] * (len(found) > SHOWN))
-    screen.answer(facts)
 
 
 def _add_pairs(pairs: IntArray | None, more: list[tuple[int, int]]) -> IntArray | None:
@@ -147,16 +152,15 @@ def _check_pairs(
 
 
 def _list_matches(
-    found: Any, first: InputFile, second: InputFile, texts: tuple[str | None, str | None], n: int | None = None
+    found: Matching, first: InputFile, second: InputFile, texts: tuple[str | None, str | None], n: int | None = None
 ) -> dict[str, Any]:
     """Return the columns of the table of matches; of the first ``n`` ones without explanations."""
     rows = found.pairs[:n].tolist()
     table = _list_rows(rows, first, second, texts)
     table |= {"score": found.score[:n], "confidence": found.confidence[:n]}
-    runner_up = getattr(found, "runner_up", None)
-    if runner_up is not None:
-        table["runner_up"] = [None if j < 0 else second.ids[j] for j in runner_up[:n]]
-    if n is None and hasattr(found, "explain"):
+    if found.runner_up is not None:
+        table["runner_up"] = [None if j < 0 else second.ids[j] for j in found.runner_up[:n]]
+    if n is None:
         table["explanation"] = [str(found.explain(i, j)) for i, j in rows]
     return table
 

@@ -1,26 +1,7 @@
-"""``isthmus migrate``: keep, bridge, convert or re-embed an old index of vectors under a new model."""
+"""``isthmus migrate``: keep, bridge, convert or re-embed an old index of vectors under a new model.
 
-from __future__ import annotations
-
-import argparse
-import re
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from isthmus._core.files import check_folder, fill_folder, show_path, write_whole
-from isthmus.cli.console import Console
-from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs
-from isthmus.cli.options import add_column_options, add_output_options, parse_count
-from isthmus.exceptions import InputError, warn
-
-if TYPE_CHECKING:
-    from isthmus.stores.store import Columns, Store
-    from isthmus.stores.store_migration import Embedding, Manifest, StoreSample
-    from isthmus.tasks.migration.result import Adapter
-
-EXAMPLES = """\
-examples:
+Examples
+--------
   isthmus migrate old.npy new.npy -o adapter/                       # row i of both is the same object
   isthmus migrate old.parquet new.parquet --id doc -o adapter/      # rows of the same id
   isthmus migrate old.npy new.npy --queries q_old.npy q_new.npy --judgements relevant.csv
@@ -33,6 +14,27 @@ Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the
 the offset as its last row; only for affine maps), recall.txt (the measurements) and, with --apply, manifest.json.
 Exit status 3: --gate was not reached, and nothing was written.
 """
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus._core.files import check_folder, fill_folder, show_path, write_whole
+from isthmus.cli.console import Console
+from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs
+from isthmus.cli.options import add_column_options, add_output_options, parse_count
+from isthmus.exceptions import InputError, warn
+
+if TYPE_CHECKING:
+    from isthmus.stores.store import Store
+    from isthmus.stores.store_migration import Embedding, Manifest
+    from isthmus.tasks.migration.result import Adapter
+
 # With more features than this, fitting takes minutes.
 MANY = 2000
 FILES = "adapter.npz", "recall.txt", "matrix.npy"
@@ -47,12 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stores = "vectors of the old model: a file, or a store (with --embed); for --resume and --rollback the FOLDER"
     add("old", metavar="OLD", help=stores)
     add("new", metavar="NEW", nargs="?", type=Path, help="file of vectors of the new model")
-    add(
-        "--pairs",
-        type=Path,
-        metavar="FILE",
-        help="known pairs: two columns of ids (default: equal ids, or row by row)",
-    )
+    known = "known pairs: two columns of ids (default: equal ids, or row by row)"
+    add("--pairs", type=Path, metavar="FILE", help=known)
     add("-o", "--output", type=Path, metavar="FOLDER", help="folder to write the adapter to")
     kinds = "kind of map: auto, ridge, procrustes, low_rank or kernel_ridge (default: auto)"
     add("--kind", default="auto", metavar="NAME", help=kinds)
@@ -66,10 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--judgements", type=Path, metavar="FILE", help=relevant)
     asked.add_argument("--cost-per-1k", type=float, metavar="C", help="cost of embedding 1,000 rows")
     gate = f"measure of the action that has to be reached: {', '.join(MEASURES)}"
-    asked.add_argument("--gate", metavar="NAME=VALUE", help=gate)
+    asked.add_argument("--gate", type=parse_gate, metavar="NAME=VALUE", help=gate)
     store = parser.add_argument_group("stores", "LanceDB, Chroma, Qdrant, pgvector; .npy, .parquet and .faiss files.")
     store.add_argument("--vector", default="vector", metavar="COL", help="column of the vectors (default: vector)")
-    model = "the new model: module:function (texts to vectors), a command (JSON lines), or FILE.npy (row by row)"
+    model = "the new model: module:function (texts to vectors), or FILE.npy (row by row)"
     store.add_argument("--embed", metavar="MODEL", help=model)
     store.add_argument("--sample", type=parse_count, default=2000, metavar="N", help="rows to embed (default: 2000)")
     store.add_argument("--dry-run", action="store_true", help="measure, say what would be done, and write nothing")
@@ -81,23 +79,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, screen: Console) -> int:
     """Measure, print the figures, write the adapter, and migrate a store; return the exit status."""
-    screen = Console.of(options)
     if options.resume or options.rollback:
         return _continue(options, screen)
     if options.output is not None:
         check_folder(options.output)
-    _parse_gate(options.gate)
     if options.new is None:
         return _migrate_store(options, screen)
     if options.embed or options.apply or options.dry_run:
         raise InputError("--embed, --apply and --dry-run need a store; got a file NEW.")
     options.old = Path(options.old)
-    sides = read_inputs(options, (options.old, options.new), ("old", "new"), screen, scale=False)
-    if sides is None:
-        return 0
-    old, new = sides
+    old, new = read_inputs(options, (options.old, options.new), ("old", "new"), screen, scale=False)
     pairs: Any = load_pairs(options.pairs, old, new, screen)
     if pairs is None and options.id:
         pairs = pair_by_id(old, new, screen)
@@ -107,11 +100,8 @@ def run(options: argparse.Namespace) -> int:
     if max(old.X.shape[1], new.X.shape[1]) > MANY:
         screen.say(f"With more than {MANY:,} features this takes minutes; reduce texts by `components` in --plan.")
     adapter = _learn(options, screen, old.X, new.X, "rows" if pairs is None else pairs, old.ids)
-    lines = _describe(adapter, options.cost_per_1k)
-    screen.say("", *lines)
-    passed = _check_gate(options.gate, adapter, "bridge", screen)
+    passed = _finish(options, screen, adapter, "bridge")
     if passed and options.output is not None:
-        _write(options.output, adapter, lines)
         screen.say(f"The adapter is in {options.output}.")
     facts = {"old": old.facts, "new": new.facts, "output": None if options.output is None else str(options.output)}
     screen.answer(facts | _adapter_facts(adapter))
@@ -121,45 +111,38 @@ def run(options: argparse.Namespace) -> int:
 def _learn(
     options: argparse.Namespace, screen: Console, old: Any, new: Any, pairs: Any, ids: Sequence[str]
 ) -> Adapter:
-    import numpy as np
-
     from isthmus import migrate
-    from isthmus._core.files import open_regular
     from isthmus.io.tables.plan import read_pairs
+    from isthmus.io.tables.read import MATRIX, read_npy
 
     queries = judgements = None
     if options.queries is not None:
-        queries = []
-        for path in options.queries:
-            with open_regular(path) as file:
-                try:
-                    queries.append(np.load(file, allow_pickle=False))
-                except (ValueError, EOFError):
-                    raise InputError(f"{show_path(path)}: expected an .npy file of vectors.") from None
+        queries = [read_npy(path, show_path(path)).matrix(MATRIX) for path in options.queries]
         if options.judgements is not None:
             judgements = read_pairs(options.judgements, [str(i) for i in range(len(queries[0]))], ids)
     elif options.judgements is not None:
         raise InputError("--judgements: expected --queries with it.")
-    return migrate(
-        old,
-        new,
-        pairs,
-        queries=queries,
-        judgements=judgements,
-        kind=options.kind,
-        random_state=options.seed,
-        progress=screen.progress,
-    )
+    known: dict[str, Any] = {"queries": queries, "judgements": judgements}
+    known |= {"kind": options.kind, "random_state": options.seed}
+    return migrate(old, new, pairs, progress=screen.progress, **known)
 
 
-def _write(output: Path, adapter: Adapter, lines: list[str]) -> None:
-    from isthmus.io.onnx import export_map
+def _finish(
+    options: argparse.Namespace, screen: Console, adapter: Adapter, action: str, seconds: float | None = None
+) -> bool:
+    """Print the figures; where the action reaches the gate, write the adapter and return True."""
+    lines = _describe(adapter, options.cost_per_1k, seconds)
+    screen.say("", *lines)
+    passed = _check_gate(options.gate, adapter, action, screen)
+    if passed and options.output is not None and not options.dry_run:
+        from isthmus.io.onnx import export_map
 
-    with fill_folder(output, FILES) as folder:
-        adapter.save(folder / "adapter.npz")
-        write_whole(folder / "recall.txt", "\n".join([*lines, ""]).encode())
-        if adapter.kind != "kernel_ridge":
-            export_map(adapter, folder / "matrix.npy")
+        with fill_folder(options.output, FILES) as folder:
+            adapter.save(folder / "adapter.npz")
+            write_whole(folder / "recall.txt", "\n".join([*lines, ""]).encode())
+            if adapter.kind != "kernel_ridge":
+                export_map(adapter, folder / "matrix.npy")
+    return passed
 
 
 def _adapter_facts(adapter: Adapter) -> dict[str, Any]:
@@ -176,7 +159,7 @@ def _adapter_facts(adapter: Adapter) -> dict[str, Any]:
     }
 
 
-def _describe(adapter: Adapter, cost: float | None, seconds: float | None = None) -> list[str]:
+def _describe(adapter: Adapter, cost: float | None, seconds: float | None) -> list[str]:
     """Return the advice, the options, the learning curve and the controls, for the screen and ``recall.txt``."""
     recall = adapter.recall
     options = [] if adapter.options is None else ["Options:", *adapter.options.lines(cost, seconds)]
@@ -188,21 +171,19 @@ def _describe(adapter: Adapter, cost: float | None, seconds: float | None = None
     return [*head, "By the number of pairs learned from:", *curve, *tail]
 
 
-def _parse_gate(gate: str | None) -> tuple[str, float] | None:
-    if gate is None:
-        return None
-    found = re.fullmatch(r"(recall@1|recall@10|ndcg@10)=(0?\.\d+|0|1(?:\.0*)?)", gate)
+def parse_gate(text: str) -> tuple[str, float]:
+    """Return the measure of --gate and the share that it has to reach."""
+    found = re.fullmatch(r"(recall@1|recall@10|ndcg@10)=(0?\.\d+|0|1(?:\.0*)?)", text)
     if found is None:
-        raise InputError(f"--gate: expected one of {', '.join(MEASURES)}, = and a share, got {gate!r}.")
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(MEASURES)}, = and a share, got {text!r:.60}")
     return found[1], float(found[2])
 
 
-def _check_gate(gate: str | None, adapter: Adapter, action: str, screen: Console) -> bool:
+def _check_gate(gate: tuple[str, float] | None, adapter: Adapter, action: str, screen: Console) -> bool:
     """Return whether the action reaches the gate, on queries where there are any, else on held-out rows."""
-    wanted = _parse_gate(gate)
-    if wanted is None:
+    if gate is None:
         return True
-    name, least = wanted
+    name, least = gate
     if adapter.options is not None and name != "recall@1":
         option = adapter.options.find(action)
         value = (option.recall if name == "recall@10" else option.ndcg).value
@@ -218,15 +199,9 @@ def _check_gate(gate: str | None, adapter: Adapter, action: str, screen: Console
     return passed
 
 
-def _columns(options: argparse.Namespace) -> Columns:
-    from isthmus.stores.store import Columns
-
-    return Columns(options.vector, (options.id or ["id"])[0], options.text[0] if options.text else None)
-
-
 def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
-    from isthmus.stores.store import open_store
-    from isthmus.stores.store_migration import Embedding, sample_store
+    from isthmus.stores.store import Columns, open_store
+    from isthmus.stores.store_migration import Embedding, plan_migration, sample_store
 
     if options.embed is None:
         raise InputError("migrate: expected a file NEW, or a store and --embed.")
@@ -235,7 +210,8 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
     if options.apply and Path(options.output, "manifest.json").exists():
         got = f"another migration, which is what --resume {options.output} or --rollback is for"
         raise InputError(f"{show_path(options.output)}: expected a folder without a manifest, got {got}.")
-    store = open_store(options.old, _columns(options))
+    columns = Columns(options.vector, next(iter(options.id), "id"), next(iter(options.text), None))
+    store = open_store(options.old, columns)
     embedding = Embedding.of(options.embed, store.n)
     screen.say(f"{options.old}: {store.n:,} vectors of {store.dimension} columns")
     if store.warning:
@@ -244,20 +220,18 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
         sample = sample_store(store, embedding, options.sample, _read_judged(options), options.seed, bar)
     adapter = _learn(options, screen, sample.old, sample.new, sample.pairs, sample.ids)
     seconds = 1000.0 * embedding.seconds[-1] if embedding.seconds else None
-    lines = _describe(adapter, options.cost_per_1k, seconds)
-    screen.say("", *lines)
     action = {"convert": "convert", "reembed": "re-embed"}.get(options.apply, "bridge")
-    passed = _check_gate(options.gate, adapter, action, screen)
+    passed = _finish(options, screen, adapter, action, seconds)
     facts: dict[str, Any] = {"store": options.old, "rows": store.n, **_adapter_facts(adapter), "gate": passed}
-    if passed and options.output is not None and not options.dry_run:
-        _write(options.output, adapter, lines)
     if options.apply and passed:
-        manifest = _plan(options, store, sample, adapter)
+        vectors = sample.new if options.apply != "convert" else adapter.to_new(sample.old[:2000])
+        manifest = plan_migration(options.old, columns, store, options.apply, options.embed, sample, vectors)
         did = "would be written beside and swapped" if action != "bridge" else "would be stamped"
         if options.dry_run:
             screen.say(f"Dry run of {options.apply}: {store.n:,} rows {did}; nothing was written.")
         else:
-            _run(manifest, options.output, adapter, embedding, screen, store)
+            model = embedding if options.apply == "reembed" else None
+            _run(manifest, options.output, adapter, model, screen, store)
         facts["manifest"] = {"run": manifest.run, "state": manifest.state}
     screen.answer(facts)
     return 0 if passed else GATE_STATUS
@@ -273,22 +247,13 @@ def _read_judged(options: argparse.Namespace) -> list[str]:
     return [str(cell) for cell in table.column(table.names[1]).to_list()] + [table.names[1]]
 
 
-def _plan(options: argparse.Namespace, store: Store, sample: StoreSample, adapter: Adapter) -> Manifest:
-    from isthmus.stores.store_migration import plan_migration
-
-    vectors = sample.new if options.apply != "convert" else adapter.to_new(sample.old[:2000])
-    return plan_migration(options.old, _columns(options), store, options.apply, options.embed, sample, vectors)
-
-
 def _run(
     manifest: Manifest, folder: Path, adapter: Adapter, embedding: Embedding | None, screen: Console, store: Store
 ) -> None:
-    from isthmus.stores.store_migration import Embedding, map_vectors, run_migration
+    """Migrate the store: by the new model, or by the adapter where there is none."""
+    from isthmus.stores.store_migration import map_vectors, run_migration
 
-    make = map_vectors(adapter.to_new)
-    if manifest.action == "reembed":
-        model = embedding or Embedding.of(manifest.embed, store.n)
-        make = lambda start, block: model(store, start, block)  # noqa: E731
+    make = map_vectors(adapter.to_new) if embedding is None else partial(embedding, store)
     with screen.bar("migrate") as bar:
         run_migration(manifest, folder, make, bar, store)
     restore = f"isthmus migrate {folder} --rollback"
@@ -297,17 +262,18 @@ def _run(
 
 def _continue(options: argparse.Namespace, screen: Console) -> int:
     """Go on with a migration, or undo it."""
-    from isthmus.stores.store_migration import Manifest, roll_back, show_manifest
+    from isthmus import Adapter
+    from isthmus.stores.store_migration import Embedding, Manifest, roll_back
 
-    path = Path(options.old)
+    folder = Path(options.old)
     if options.rollback:
-        manifest = roll_back(path)
+        manifest = roll_back(folder)
         screen.say(f"{manifest.store}: the old index is back.")
     else:
-        from isthmus import Adapter
-
-        folder = path if path.is_dir() else path.parent
-        manifest = Manifest.load(path)
-        _run(manifest, folder, Adapter.load(folder / "adapter.npz"), None, screen, manifest.open())
-    screen.answer(show_manifest(manifest))
+        manifest = Manifest.load(folder)
+        adapter, store = Adapter.load(folder / "adapter.npz"), manifest.open()
+        embedding = Embedding.of(manifest.embed, store.n) if manifest.action == "reembed" else None
+        _run(manifest, folder, adapter, embedding, screen, store)
+    names = "run", "state", "action", "restore"
+    screen.answer({name: getattr(manifest, name) for name in names})
     return 0

@@ -56,6 +56,15 @@ def add_column_options(
     add_format(parser)
 
 
+def add_shared_options(parser: argparse.ArgumentParser, first: str, second: str) -> None:
+    """Add the options that say which columns of both files mean the same."""
+    columns = parser.add_mutually_exclusive_group()
+    default = "default: equal names or similar content"
+    pair = f"columns of {first} and {second} that mean the same; can be repeated ({default})"
+    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
+    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
+
+
 def add_format(parser: argparse.ArgumentParser, *, files: int = 2) -> None:
     """Add the options for the dialect of CSV files."""
     add = parser.add_argument_group("CSV files", "Detected from the file and shown, unless given here.").add_argument

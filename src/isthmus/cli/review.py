@@ -1,4 +1,16 @@
-"""``isthmus review``: confirm and reject matches, or classes, on a page of this machine."""
+"""``isthmus review``: confirm and reject matches, or classes, on a page of this machine.
+
+Examples
+--------
+  isthmus review shop.csv catalogue.csv
+  isthmus review shop.csv catalogue.csv --decisions decisions.csv
+  isthmus match shop.csv catalogue.csv --decisions decisions.csv -o matches.csv      # uses the answers
+  isthmus review english.csv french.csv --label section --id package --text description
+  isthmus label english.csv french.csv --label section --id package --text description --decisions decisions.csv
+
+The page is served to this machine only, at an address with a random token; nothing is requested from elsewhere. End
+it with Ctrl-C: every answer is in the file of decisions.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
+from isthmus.cli.options import (
+    add_column_options,
+    add_file_options,
+    add_output_options,
+    add_shared_options,
+    parse_count,
+)
 from isthmus.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -24,17 +42,6 @@ if TYPE_CHECKING:
 
     Report = Callable[..., None]
 
-EXAMPLES = """\
-examples:
-  isthmus review shop.csv catalogue.csv
-  isthmus review shop.csv catalogue.csv --matches matches.csv --decisions decisions.csv
-  isthmus match shop.csv catalogue.csv --decisions decisions.csv -o matches.csv      # uses the answers
-  isthmus review english.csv french.csv --label section --id package --text description
-  isthmus label english.csv french.csv --label section --id package --text description --decisions decisions.csv
-
-The page is served to this machine only, at an address with a random token; nothing is requested from elsewhere. End
-it with Ctrl-C: every answer is in the file of decisions.
-"""
 # Characters of a cell, and of a row nearby, that the page shows; nearby rows of either file; classes to choose from.
 LONGEST_CELL, EXCERPT, NEAR, GUESSES = 4_000, 200, 2, 4
 
@@ -45,14 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--decisions", type=Path, default=Path("decisions.csv"), metavar="FILE",
         help="answers, one line each; a file that exists is continued (default: decisions.csv)")  # fmt: skip
-    stored = "matches that `isthmus match` wrote: the columns of its record are used, and no match is made before"
-    add("--matches", type=Path, metavar="FILE", help=stored)
     add("--no-browser", action="store_true", help="print the address instead of opening it")
     add("--port", type=parse_count, default=0, metavar="N", help="port of the page (default: a free one)")
-    columns = parser.add_mutually_exclusive_group()
-    pair = "columns of A and B that mean the same; can be repeated (default: equal names or similar content)"
-    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
-    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
+    add_shared_options(parser, "A", "B")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_column_options(
         parser, label=True, required=False, ids="the first column if it looks like ids, else row numbers"
@@ -60,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Read both files, then serve the page until Ctrl-C."""
     for package in ("starlette", "uvicorn", "jinja2"):
         import_extra(package, "review", "The review page needs")
@@ -68,11 +70,8 @@ def run(options: argparse.Namespace) -> None:
     from isthmus.view.review.server import serve
     from isthmus.view.review.session import Review
 
-    screen = Console.of(options)
-    check_output(options.decisions, options.a, options.b, options.matches, options.pairs, options.plan)
+    check_output(options.decisions, options.a, options.b, options.pairs, options.plan)
     task = make_match_task(options, screen) if options.label is None else make_label_task(options, screen)
-    if task is None:
-        return
     review = Review(task, DecisionLog(options.decisions))
 
     def tell(address: str) -> None:
@@ -86,8 +85,8 @@ def run(options: argparse.Namespace) -> None:
     screen.say(f"{len(review.log):,} decisions are in {options.decisions}.")
 
 
-def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None:
-    """Return what is asked about pairs of rows, by rows of the smaller file; None where a plan was written."""
+def make_match_task(options: argparse.Namespace, screen: Console) -> Task:
+    """Return what is asked about pairs of rows, by rows of the smaller file."""
     import numpy as np
 
     from isthmus import match
@@ -95,21 +94,14 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None
     from isthmus.view.report.contents import align_cells
     from isthmus.view.review.session import Task
 
-    inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
-    if inputs is None:
-        return None
-    first, second = inputs
+    first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
     given = load_pairs(options.pairs, first, second, screen)
     columns = shared_columns(first, second, options)
     screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
     side = int(len(second.ids) < len(first.ids))
     latest: dict[str, Matching] = {}
-    stored = None if options.matches is None else _read_matches(options.matches, first, second)
 
     def propose(confirmed: IntArray, rejected: IntArray, reserved: BoolArray, progress: Report) -> Proposal:
-        if stored is not None and not latest and not len(confirmed) + len(rejected):
-            latest["found"] = stored
-            return propose_matches(stored, side, reserved)
         pairs, wrong = (each[:, [side, 1 - side]] for each in (confirmed, rejected))
         known = pairs if given is None else np.unique(np.vstack([given, pairs]), axis=0)
         settings: dict[str, Any] = {"not_pairs": wrong, "shared": columns, "keep": "all", "progress": progress}
@@ -132,25 +124,8 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None
     return Task("match", *ids, side, propose, show, reveal, _write_command(options, "match"))
 
 
-def _read_matches(path: Path, first: InputFile, second: InputFile) -> Matching:
-    """Return the matches of a table that `isthmus match` wrote, without what they were chosen from."""
-    import numpy as np
-
-    from isthmus.io.tables.plan import read_pairs
-    from isthmus.io.tables.read import read_table
-    from isthmus.io.tables.table import read_numbers
-    from isthmus.tasks.matching.result import Matching
-
-    table, pairs = read_table(path), read_pairs(path, first.ids, second.ids)
-    score, confidence = (read_numbers(table, name, strict=True) for name in ("score", "confidence"))
-    nearest = np.full(len(first.ids), -1, np.intp)
-    nearest[pairs[:, 0]] = pairs[:, 1]
-    shape, said = (len(first.ids), len(second.ids)), f"{len(pairs):,} matches of {path}."
-    return Matching(pairs, score, confidence, nearest, shape, None, said, None)
-
-
-def make_label_task(options: argparse.Namespace, screen: Console) -> Task | None:
-    """Return what is asked about classes of the target rows that have none; None where a plan was written."""
+def make_label_task(options: argparse.Namespace, screen: Console) -> Task:
+    """Return what is asked about classes of the target rows that have none."""
     import numpy as np
 
     from isthmus import LabelTransfer
@@ -160,10 +135,7 @@ def make_label_task(options: argparse.Namespace, screen: Console) -> Task | None
     from isthmus.view.review.session import Task
 
     options.source, options.target = options.a, options.b
-    inputs = read_labelled_inputs(options, screen)
-    if inputs is None:
-        return None
-    source, target, ys, given = inputs
+    source, target, ys, given = read_labelled_inputs(options, screen)
     pairs, columns = load_pairs(options.pairs, source, target, screen), shared_columns(source, target, options)
     shared = None if columns is None else make_shared_features(columns)
     asked = np.flatnonzero([label is None for label in given])

@@ -1,4 +1,12 @@
-"""``isthmus search``: the rows of one file that are nearest to rows of another, or to a typed text."""
+"""``isthmus search``: the rows of one file that are nearest to rows of another, or to a typed text.
+
+Examples
+--------
+  isthmus search translations.isthmus --index english.csv --query french.csv -k 5 -o found.csv
+  isthmus search translations.isthmus --index english.csv --text "jeu de cartes pour deux"
+
+By default, queries are target rows and the index has source rows; --from source exchanges them.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +16,10 @@ from typing import Any
 
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
-from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts, count_coerced, other_domain
+from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts, other_domain
 from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
-EXAMPLES = """\
-examples:
-  isthmus search translations.isthmus --index english.csv --query french.csv -k 5 -o found.csv
-  isthmus search translations.isthmus --index english.csv --text "jeu de cartes pour deux"
-
-By default, queries are target rows and the index has source rows; --from source exchanges them.
-"""
 # Queries whose neighbours are shown on the screen.
 SHOWN = 10
 
@@ -45,25 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Search, show and write the nearest rows."""
-    screen = Console.of(options)
     check_table_output(options.output, options.model, options.index, options.query)
     from isthmus import Index
     from isthmus.io.tables.plan import read_ids
-    from isthmus.io.tables.read import read_table
     from isthmus.io.tables.write import write_table
 
     if options.k < 1:
         raise InputError(f"-k: expected a whole number of at least 1, got {options.k}.")
     kept, searched = StoredModel.of(options.model), other_domain(options.domain)
     names, queries, unknown = _read_queries(options, kept, screen)
-    table = read_table(options.index, **format_of(options, 0))
-    screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
-    index = Index(kept.model, options.engine)
-    rows = kept.rows(table, searched, f"--from {searched}")
-    coerced = count_coerced(kept.features[searched], table)
-    screen.say(*(f"{table.path}, {cells}" for cells in coerced))
+    index, written = Index(kept.model, options.engine), format_of(options, 0)
+    table, rows, coerced = kept.read(options.index, searched, written, screen, f"--from {searched}")
     index.add(rows, searched, ids=list(read_ids(table, kept.features[searched].plan)))
     k = min(options.k, len(index))  # there are no more to find
     found = index.search(queries, k, options.domain, csls=options.csls)
@@ -95,7 +90,6 @@ def _read_queries(
 ) -> tuple[tuple[str, ...], Any, list[str]]:
     """Return the names of the queries, their features, and those without a word that the model knows."""
     from isthmus.io.tables.plan import read_ids
-    from isthmus.io.tables.read import read_table
     from isthmus.io.tables.table import Table
 
     features = kept.features[options.domain]
@@ -109,10 +103,8 @@ def _read_queries(
             got = show_path(repr(options.text)[:60])
             raise InputError(f"--text: expected a word that the model knows, got none in {got}.")
         return (options.text,), features.transform(typed), []
-    table = read_table(options.query, **format_of(options, 1))
-    screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
-    queries = kept.rows(table, options.domain, f"--from {other_domain(options.domain)}")
-    screen.say(*(f"{table.path}, {cells}" for cells in count_coerced(features, table)))
+    remedy, written = f"--from {other_domain(options.domain)}", format_of(options, 1)
+    table, queries, _ = kept.read(options.query, options.domain, written, screen, remedy)
     names, unknown = tuple(read_ids(table, features.plan)), features.unknown_rows(table)
     if unknown.all():
         raise InputError(f"{table.path}: expected texts with a word that the model knows, got none.")

@@ -61,11 +61,6 @@ class AffineMap:
         Y += self.offset
         return Y
 
-    def bound(self, largest: float) -> float:
-        """Return a bound, in absolute value, on images of rows whose entries are at most ``largest``."""
-        with np.errstate(over="ignore"):
-            return float(largest * np.abs(self.W).sum(axis=0).max() + np.abs(self.offset).max())
-
     @cached_property
     def offset(self) -> FloatArray:
         """The image (e,) of the zero of the input."""
@@ -392,11 +387,6 @@ class KernelMap:
         Y = rbf_features(X, self.landmarks, self.bandwidth) @ self.coefficients
         Y += self.offset
         return np.asarray(Y)
-
-    def bound(self, largest: float) -> float:
-        """Return a bound on the entries of images of any rows, in absolute value: the kernel is at most one."""
-        with np.errstate(over="ignore"):
-            return float(np.abs(self.coefficients).sum(axis=0).max() + np.abs(self.offset).max())
 
     def astype(self, dtype: Any) -> KernelMap:
         """Return the map in another precision."""

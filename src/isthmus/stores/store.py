@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
+import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,15 +25,20 @@ from isthmus.exceptions import InputError
 BLOCK = 4096
 # The key of a store's metadata that the fingerprint and the migration are under.
 STAMP = "isthmus"
+# The file of new vectors in the folder of a migration, and the type of its numbers.
+STAGED, NUMBERS = "vectors.f32", np.dtype(np.float32)
+# Schemes of addresses and endings of files.
 KINDS: Mapping[str, str] = {
-    "lancedb": "isthmus.stores.lance_tables:LanceTable",
-    "chroma": "isthmus.stores.chroma_collections:ChromaCollection",
-    "qdrant": "isthmus.stores.qdrant_collections:QdrantCollection",
-    "qdrant+http": "isthmus.stores.qdrant_collections:QdrantCollection",
-    "qdrant+https": "isthmus.stores.qdrant_collections:QdrantCollection",
+    "lancedb": "isthmus.stores.vector_files:LanceTable",
+    "chroma": "isthmus.stores.vector_collections:ChromaCollection",
+    "qdrant": "isthmus.stores.vector_collections:QdrantCollection",
+    "qdrant+http": "isthmus.stores.vector_collections:QdrantCollection",
+    "qdrant+https": "isthmus.stores.vector_collections:QdrantCollection",
     "postgresql": "isthmus.stores.postgres_tables:PostgresTable",
+    ".npy": "isthmus.stores.vector_files:NumpyFile",
+    ".parquet": "isthmus.stores.vector_files:ParquetFile",
+    ".faiss": "isthmus.stores.vector_files:FaissFile",
 }
-FILES = ".npy", ".parquet", ".faiss"
 ADDRESSES = (
     "lancedb://FOLDER/TABLE, chroma://FOLDER/COLLECTION, qdrant://FOLDER/COLLECTION, qdrant+http://HOST/COLLECTION, "
     "postgresql://…#TABLE, or a file .npy, .parquet or .faiss"
@@ -59,50 +68,97 @@ class Columns:
 
 
 class Beside(Protocol):
-    """A place beside an index that new vectors are written to, in blocks that are written whole or not at all."""
-
-    n: int
-    """Rows that are surely there, of whole blocks: a run that was stopped goes on after these."""
+    """A place beside an index that new vectors are written to, in blocks."""
 
     def count(self) -> int:
-        """Return the number of rows that are there."""
+        """Return the number of rows that are there; the last block may be there in part."""
 
-    def append(self, block: Block, vectors: FloatArray) -> None:
-        """Write the rows of a block with other vectors."""
+    def append(self, start: int, block: Block, vectors: FloatArray) -> None:
+        """Write the rows of a block, the first of which is ``start``, with other vectors; again where it was cut."""
 
     def read(self, start: int, stop: int) -> tuple[Sequence[Any] | None, FloatArray]:
         """Return ids (None where they are still those of the index) and vectors of some rows."""
 
 
-class Store(Protocol):
+class StagedVectors:
+    """Vectors in a file (n, d) of the migration's folder that grows block by block: a place beside any index."""
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        self.path, self.dimension = folder / STAGED, dimension
+        self._bytes = dimension * NUMBERS.itemsize
+        self.path.touch()
+
+    def count(self) -> int:
+        """Return the whole rows of the file."""
+        return self.path.stat().st_size // self._bytes
+
+    def append(self, start: int, block: Block, vectors: FloatArray) -> None:
+        """Write the vectors of a block, and wait until the disc has them."""
+        with self.path.open("r+b") as file:
+            file.seek(start * self._bytes)
+            file.write(np.ascontiguousarray(vectors, dtype=NUMBERS).tobytes())
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self, start: int, stop: int) -> tuple[None, FloatArray]:
+        """Return some vectors; their ids are those of the index."""
+        count, offset = (stop - start) * self.dimension, start * self._bytes
+        return None, np.fromfile(self.path, NUMBERS, count, offset=offset).reshape(-1, self.dimension)
+
+    def blocks(self) -> Iterator[FloatArray]:
+        """Yield the vectors in blocks, as a store yields its rows."""
+        n = self.count()
+        return (self.read(start, min(start + BLOCK, n))[1] for start in range(0, n, BLOCK))
+
+
+class Store(ABC):
     """An index of vectors: read in blocks, stamped, replaced by what was written beside it, and restored."""
 
+    name: str
+    columns: Columns
     n: int
-    dimension: int
-    warning: str
-    """What is lost when the vectors of this store are read, or has to be done after a swap; empty where nothing."""
+    # What is lost when the vectors of this store are read, or has to be done after a swap; empty where nothing.
+    warning = ""
 
+    @cached_property
+    def dimension(self) -> int:
+        """The length of the vectors."""
+        return int(next(self.blocks(size=1)).vectors.shape[1])
+
+    @abstractmethod
     def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
         """Yield the rows in an order that stays the same, without the first ``start``, a multiple of ``size``."""
 
+    @abstractmethod
     def texts(self, block: Block) -> list[str]:
         """Return the texts of a block."""
 
+    @abstractmethod
     def read_stamp(self) -> dict[str, Any]:
         """Return what :meth:`stamp` wrote, or nothing."""
 
+    @abstractmethod
     def stamp(self, about: Mapping[str, Any]) -> None:
         """Write the fingerprint of the model into the metadata."""
 
     def open_beside(self, run: str, dimension: int, folder: Path, about: Mapping[str, Any]) -> Beside:
-        """Open the place beside the index, and make it where it is missing."""
+        """Open the place beside the index, and make it where it is missing: a file in the folder, or a store."""
+        return StagedVectors(folder, dimension)
 
+    def read(self, start: int, stop: int) -> tuple[Sequence[Any] | None, FloatArray]:
+        """Return ids and vectors of some rows, where a store is what is beside another one."""
+        found = next(self.blocks(start, stop - start))
+        return found.ids, found.vectors
+
+    @abstractmethod
     def plan_swap(self, run: str) -> dict[str, Any]:
         """Return what :meth:`restore` needs; nothing is changed."""
 
+    @abstractmethod
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        """Put what is beside in the place of the index at one moment; nothing happens where that was done before."""
+        """Put what is beside in the place of the index at one moment."""
 
+    @abstractmethod
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:
         """Put the old index back; nothing happens where it is there."""
 
@@ -116,15 +172,12 @@ def open_store(address: str, columns: Columns | None = None) -> Store:
     Traceback (most recent call last):
     isthmus.exceptions.InputError: redis://somewhere: expected lancedb://FOLDER/TABLE, ...
     """
-    scheme = address.partition("://")[0]
-    columns = columns or Columns()
-    kind = KINDS.get(scheme)
-    if kind is None and Path(address).suffix in FILES and "://" not in address:
-        kind = "isthmus.stores.vector_files:VectorFile"
+    scheme, found, _ = address.partition("://")
+    kind = KINDS.get(scheme if found else Path(address).suffix)
     if kind is None:
         raise InputError(f"{show_path(address)}: expected {ADDRESSES}.")
     module, _, name = kind.partition(":")
-    store: Store = getattr(import_module(module), name)(address, columns)
+    store: Store = getattr(import_module(module), name)(address, columns or Columns())
     if not store.n:
         raise InputError(f"{show_path(address)}: expected vectors, got none.")
     return store
@@ -142,6 +195,11 @@ def split_address(address: str) -> tuple[str, str]:
     if found is None:
         raise InputError(f"{show_path(address)}: expected {ADDRESSES}.")
     return found[1], found[2]
+
+
+def show_stamp(about: Mapping[str, Any]) -> dict[str, str]:
+    """Return a stamp as one text under its key."""
+    return {STAMP: json.dumps(dict(about))}
 
 
 def as_vectors(rows: Any, name: str) -> FloatArray:

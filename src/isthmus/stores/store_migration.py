@@ -6,14 +6,11 @@ moment, the swap; whenever the work stops before, the old index answers as it di
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shlex
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +26,7 @@ from isthmus.evidence.held_out import unit_rows
 from isthmus.exceptions import InputError
 from isthmus.stores.store import (
     BLOCK,
+    STAGED,
     Beside,
     Block,
     Columns,
@@ -57,11 +55,7 @@ NewVectors: TypeAlias = Callable[[int, Block], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """The new model: a file of vectors in the store's order, a Python function, or a command.
-
-    ``module:function`` takes a list of texts and returns their vectors; a command reads one JSON string per line and
-    writes one JSON list per line.
-    """
+    """The new model: a file of vectors in the store's order, or a function from a list of texts to their vectors."""
 
     spec: str
     embed: Callable[[list[str]], Any] | None = None
@@ -79,13 +73,11 @@ class Embedding:
             return cls(spec, rows=rows)
         # As `python -m` does: a function of the folder that the command runs in is found.
         sys.path.insert(0, os.getcwd())
-        module, colon, name = spec.partition(":")
-        if colon and " " not in spec and "/" not in spec:
-            try:
-                return cls(spec, getattr(import_module(module), name))
-            except (ImportError, AttributeError) as error:
-                raise InputError(f"--embed: expected module:function, got {spec!r}: {error}.") from None
-        return cls(spec, lambda texts: _run_command(spec, texts))
+        module, _, name = spec.partition(":")
+        try:
+            return cls(spec, getattr(import_module(module), name))
+        except (ImportError, AttributeError, ValueError) as error:
+            raise InputError(f"--embed: expected module:function or FILE.npy, got {spec!r:.60}: {error}.") from None
 
     def __call__(self, store: Store, start: int, block: Block) -> FloatArray:
         """Return the new vectors of a block whose first row is the store's row ``start``."""
@@ -104,16 +96,6 @@ class Embedding:
             raise InputError(f"--embed: expected {len(rows)} vectors for as many texts, got {len(found)}.")
         self.seconds[:] = [(time.perf_counter() - began) / len(rows)]
         return found
-
-
-def _run_command(command: str, texts: list[str]) -> Any:
-    given = "".join(f"{json.dumps(text)}\n" for text in texts)
-    try:
-        found = subprocess.run(shlex.split(command), input=given, capture_output=True, text=True, check=True)
-        return [json.loads(line) for line in found.stdout.splitlines()]
-    except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        said = str(getattr(error, "stderr", None) or error).strip().splitlines()[-1:]
-        raise InputError(f"--embed: the command {command[:60]!r} failed: {''.join(said)[:200]}.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +167,9 @@ class Manifest:
         write_whole(folder / MANIFEST, json.dumps(content, indent=2).encode())
 
     @classmethod
-    def load(cls, path: Path) -> Manifest:
-        """Read a file, or the one of a folder."""
-        path = path / MANIFEST if path.is_dir() else path
+    def load(cls, folder: Path) -> Manifest:
+        """Read the one of a folder."""
+        path = folder / MANIFEST
         with open_regular(path) as file:
             try:
                 content = json.loads(file.read())
@@ -223,15 +205,12 @@ def plan_migration(
     return Manifest(address, asdict(columns), action, embed, before, {"fingerprint": after})
 
 
-def run_migration(
-    manifest: Manifest, folder: Path, make: NewVectors, bar: Progress, store: Store | None = None
-) -> None:
+def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progress, store: Store) -> None:
     """Write the new vectors beside the old ones, verify them, swap; go on where an earlier run has stopped."""
     if manifest.state in (DONE, BACK):
         raise InputError(
             f"{show_path(folder)}: expected a migration that has not ended, got one that is {manifest.state}."
         )
-    store = store or manifest.open()
     if manifest.action == BRIDGE:
         manifest.save(folder)
         store.stamp({"fingerprint": manifest.before["fingerprint"], "run": manifest.run})
@@ -241,41 +220,44 @@ def run_migration(
             raise InputError(
                 f"{manifest.store}: expected {manifest.before['rows']:,} rows, as at the beginning, got {got}."
             )
-        manifest.restore = manifest.restore or store.plan_swap(manifest.run)
-        manifest.save(folder)
-        d = manifest.after["fingerprint"]["dimension"]
-        beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
-        _write_rows(manifest, store, beside, make, bar)
-        manifest.after |= verify_rows(store, beside, make, bar)
-        manifest.state = VERIFIED
-        manifest.save(folder)
+        # A file that was swapped but not stamped yet has the new vectors already: they are not to be written again.
+        if manifest.state == WRITING:
+            manifest.restore = manifest.restore or store.plan_swap(manifest.run)
+            manifest.save(folder)
+            d = manifest.after["fingerprint"]["dimension"]
+            beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
+            _write_rows(manifest, store, beside, make, bar)
+            manifest.after |= verify_rows(store, beside, make, bar)
+            manifest.state = VERIFIED
+            manifest.save(folder)
         store.swap(manifest.run, folder, manifest.stamp, manifest.restore)
     manifest.state = DONE
     manifest.save(folder)
     # Only once the index has them: until then they are what a run is resumed from.
-    (folder / "vectors.f32").unlink(missing_ok=True)
+    (folder / STAGED).unlink(missing_ok=True)
 
 
 def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
-    start = beside.n
+    there = beside.count()
+    # Whole blocks are surely there; what follows them is written once more.
+    start = there if there == store.n else there // BLOCK * BLOCK
     for block in store.blocks(start):
         bar.report(f"writing {start:,} of {store.n:,} rows", start / store.n)
         vectors = make(start, block)
         # An interrupted run may have been resumed with another model.
         if len(vectors) >= CHECKED_ROWS:
             check_fingerprint(manifest.after["fingerprint"], vectors[:CHECKED_ROWS], manifest.embed)
-        beside.append(block, vectors)
+        beside.append(start, block, vectors)
         start += len(block.ids)
 
 
 def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -> dict[str, Any]:
-    """Check the number of new rows, and the ids and vectors of some blocks; return the count and a checksum."""
+    """Check the number of new rows, and the ids and vectors of some blocks; return the count."""
     bar.report("verifying", 1.0)
     if beside.count() != store.n:
         raise InputError(
             f"verification: expected {store.n:,} new rows, found {beside.count():,}; the old index is unchanged."
         )
-    checksum = hashlib.sha256()
     starts = np.unique(np.linspace(0, (store.n - 1) // BLOCK, CHECKED).round().astype(int)) * BLOCK
     for start in starts.tolist():
         block = next(store.blocks(start))
@@ -289,14 +271,12 @@ def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -
             raise InputError(
                 f"verification: rows {start:,} and on were not written as expected; the old index is unchanged."
             )
-        checksum.update(np.ascontiguousarray(found).tobytes())
-    return {"rows": beside.n, "checksum": checksum.hexdigest()}
+    return {"rows": store.n}
 
 
-def roll_back(path: Path) -> Manifest:
-    """Put the old index back, as a manifest says."""
-    manifest = Manifest.load(path)
-    folder = path if path.is_dir() else path.parent
+def roll_back(folder: Path) -> Manifest:
+    """Put the old index back, as the manifest in a folder says."""
+    manifest = Manifest.load(folder)
     if manifest.action != BRIDGE and manifest.restore:
         manifest.open().restore(manifest.run, manifest.restore)
     manifest.state = BACK
@@ -307,8 +287,3 @@ def roll_back(path: Path) -> Manifest:
 def map_vectors(to_new: Callable[[Any], FloatArray]) -> NewVectors:
     """Return the new vectors of a block from its old ones."""
     return lambda start, block: as_vectors(to_new(block.vectors), "vectors")
-
-
-def show_manifest(manifest: Manifest) -> Mapping[str, Any]:
-    """Return what a manifest says, for JSON."""
-    return {"run": manifest.run, "state": manifest.state, "action": manifest.action, "restore": manifest.restore}

@@ -1,126 +1,57 @@
-"""Files of vectors: NumPy arrays, Parquet and FAISS. New vectors are staged in a file and replace it at once."""
+"""Files of vectors: NumPy arrays, FAISS, Parquet, and tables of LanceDB; new vectors are staged, then swapped."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isthmus._core.files import rename_written, replace_file, show_path, sync_folder, temporary_name
+from isthmus._core.files import rename_written, replace_file, show_path, sync_folder, temporary_name, write_whole
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError, import_extra
-from isthmus.stores.store import BLOCK, STAMP, Block, Columns, as_vectors
-
-NUMBERS = np.dtype(np.float32)
-
-
-class StagedVectors:
-    """Vectors in a file (n, d) of their own that grows block by block; what was half written is cut off."""
-
-    def __init__(self, folder: Path, dimension: int) -> None:
-        self.path, self.dimension = folder / "vectors.f32", dimension
-        self._bytes = dimension * NUMBERS.itemsize
-        self.path.touch()
-        self.n = self.count() // BLOCK * BLOCK
-        # The last block may be short, and then it is written again.
-        os.truncate(self.path, self.n * self._bytes)
-
-    def count(self) -> int:
-        """Return the rows of the file."""
-        return self.path.stat().st_size // self._bytes
-
-    def append(self, block: Block, vectors: FloatArray) -> None:
-        """Write the vectors of a block at the end, and wait until the disc has them."""
-        with self.path.open("ab") as file:
-            file.write(np.ascontiguousarray(vectors, dtype=NUMBERS).tobytes())
-            file.flush()
-            os.fsync(file.fileno())
-        self.n += len(vectors)
-
-    def read(self, start: int, stop: int) -> tuple[None, FloatArray]:
-        """Return some vectors; their ids are those of the index."""
-        return None, read_staged(self.path, self.dimension, start, stop)
+from isthmus.stores.store import (
+    BLOCK,
+    NUMBERS,
+    STAMP,
+    Block,
+    Columns,
+    StagedVectors,
+    Store,
+    as_vectors,
+    show_stamp,
+    split_address,
+)
 
 
-def read_staged(path: Path, dimension: int, start: int, stop: int) -> FloatArray:
-    """Return some rows of a file of staged vectors."""
-    count, offset = (stop - start) * dimension, start * dimension * NUMBERS.itemsize
-    return np.fromfile(path, NUMBERS, count, offset=offset).reshape(-1, dimension)
+class VectorFile(Store):
+    """Vectors in a file; metadata are in a second one with the ending .isthmus.json."""
 
-
-class VectorFile:
-    """Vectors in a .npy, .parquet or .faiss file; metadata are in a second file with the ending .isthmus.json."""
-
-    warning = ""
+    library, extra = "numpy", "parquet"
 
     def __init__(self, address: str, columns: Columns) -> None:
-        self.path, self.columns = Path(address), columns
-        self.suffix = self.path.suffix
-        module = {".faiss": "faiss", ".parquet": "pyarrow.parquet", ".npy": "numpy"}[self.suffix]
-        self._library = import_extra(module, "faiss" if self.suffix == ".faiss" else "parquet", "These files need")
+        self.path, self.name, self.columns = Path(address), address, columns
+        self._library = import_extra(self.library, self.extra, "These files need")
         if not self.path.is_file():
             raise InputError(f"{show_path(self.path)}: expected a file, found none.")
         self._open()
 
+    @abstractmethod
     def _open(self) -> None:
-        if self.suffix == ".npy":
-            self._rows = np.load(self.path, mmap_mode="r", allow_pickle=False)
-            if self._rows.ndim != 2:
-                raise InputError(f"{show_path(self.path)}: expected a matrix, got shape {self._rows.shape}.")
-            self.n, self.dimension = self._rows.shape
-        elif self.suffix == ".faiss":
-            self._rows = self._library.read_index(str(self.path))
-            inner = getattr(self._rows, "index", self._rows)
-            self.n, self.dimension = int(self._rows.ntotal), int(self._rows.d)
-            if "Flat" not in type(self._library.downcast_index(inner)).__name__ or "IVF" in type(inner).__name__:
-                self.warning = "the vectors of this index are read back with an error; the new index is flat."
-        else:
-            self._rows = self._library.ParquetFile(self.path)
-            names = self._rows.schema_arrow.names
-            if self.columns.vector not in names:
-                raise InputError(
-                    f"--vector: expected one of the columns {', '.join(names)}, got {self.columns.vector}."
-                )
-            self.n = self._rows.metadata.num_rows
-            self.dimension = next(self.blocks(size=1)).vectors.shape[1] if self.n else 0
+        """Open the file and count its rows."""
 
-    def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
-        """Yield the rows in the order of the file."""
-        if self.suffix == ".parquet":
-            yield from self._parquet_blocks(start, size)
-            return
-        ids = self._faiss_ids() if self.suffix == ".faiss" else None
-        for begin in range(start, self.n, size):
-            end = min(begin + size, self.n)
-            if ids is None:
-                rows, names = self._rows[begin:end], range(begin, end)
-            else:
-                inner = getattr(self._rows, "index", self._rows)
-                rows, names = inner.reconstruct_n(begin, end - begin), ids[begin:end].tolist()
-            yield Block(names, as_vectors(rows, str(self.path)))
-
-    def _faiss_ids(self) -> Any:
-        has_ids = hasattr(self._rows, "id_map")
-        return self._library.vector_to_array(self._rows.id_map) if has_ids else np.arange(self.n)
-
-    def _parquet_blocks(self, start: int, size: int) -> Iterator[Block]:
-        first, column = 0, self.columns.vector
-        for batch in self._rows.iter_batches(size):
-            if first >= start:
-                names = batch.column(self.columns.id).to_pylist() if self.columns.id in batch.schema.names else None
-                ids = names if names is not None else range(first, first + len(batch))
-                yield Block(ids, read_lists(batch.column(column), str(self.path)), batch)
-            first += len(batch)
+    @abstractmethod
+    def write(self, file: Any, staged: StagedVectors) -> None:
+        """Write this file with other vectors to an open one."""
 
     def texts(self, block: Block) -> list[str]:
-        """Return the column of texts of a Parquet file."""
-        if self.suffix != ".parquet" or self.columns.text is None:
-            raise InputError(f"{show_path(self.path)}: no texts to embed; give the new vectors as --embed FILE.npy.")
-        return [text or "" for text in block.payload.column(self.columns.text).to_pylist()]
+        """Raise: there are no texts."""
+        raise InputError(f"{show_path(self.path)}: no texts to embed; give the new vectors as --embed FILE.npy.")
 
     @property
     def _side(self) -> Path:
@@ -132,54 +63,23 @@ class VectorFile:
 
     def stamp(self, about: Mapping[str, Any]) -> None:
         """Write the second file."""
-        with replace_file(self._side) as file:
-            file.write(json.dumps(dict(about)).encode())
-
-    def open_beside(self, run: str, dimension: int, folder: Path, about: Mapping[str, Any]) -> StagedVectors:
-        """Open the staged vectors in the folder of the migration."""
-        return StagedVectors(folder, dimension)
+        write_whole(self._side, json.dumps(dict(about)).encode())
 
     def plan_swap(self, run: str) -> dict[str, Any]:
         """Return the name that the old file gets."""
-        return {"backup": str(self.path.with_name(f"{self.path.stem}.before-{run}{self.suffix}"))}
+        return {"backup": str(self.path.with_name(f"{self.path.stem}.before-{run}{self.path.suffix}"))}
 
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Give the old file a second name, write the new one under a temporary name, and rename it."""
-        if self.read_stamp().get("run") == run:
-            return
         backup = Path(facts["backup"])
         if not backup.exists():
             os.link(self.path, backup)
             sync_folder(self.path.parent)
         # The old rows are read under their second name: the first may be the new file already.
-        old, d = VectorFile(str(backup), self.columns), about["fingerprint"]["dimension"]
         with replace_file(self.path) as file:
-            old.write_with(folder / "vectors.f32", d, file)
+            old = type(self)(str(backup), self.columns)
+            old.write(file, StagedVectors(folder, about["fingerprint"]["dimension"]))
         self.stamp(about)
-        self._open()
-
-    def write_with(self, path: Path, dimension: int, file: Any) -> None:
-        """Write this file with other vectors to an open one."""
-        staged = (read_staged(path, dimension, b, min(b + BLOCK, self.n)) for b in range(0, self.n, BLOCK))
-        if self.suffix == ".npy":
-            head = {"descr": NUMBERS.str, "fortran_order": False, "shape": (self.n, dimension)}
-            np.lib.format.write_array_header_1_0(file, head)
-            for vectors in staged:
-                file.write(vectors.tobytes())
-        elif self.suffix == ".faiss":
-            index = self._library.IndexFlat(dimension, self._rows.metric_type)
-            index = self._library.IndexIDMap(index) if hasattr(self._rows, "id_map") else index
-            for block, vectors in zip(self.blocks(), staged, strict=True):
-                index.add_with_ids(vectors, np.array(block.ids)) if hasattr(index, "id_map") else index.add(vectors)
-            file.write(self._library.serialize_index(index).tobytes())
-        else:
-            writer = None
-            for block, vectors in zip(self.blocks(), staged, strict=True):
-                batch = replace_lists(block.payload, self.columns.vector, vectors)
-                writer = writer or self._library.ParquetWriter(file, batch.schema)
-                writer.write_batch(batch)
-            if writer is not None:
-                writer.close()
 
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:
         """Rename the old file to its first name."""
@@ -191,6 +91,184 @@ class VectorFile:
             sync_folder(self.path.parent)
             self._side.unlink(missing_ok=True)
             backup.unlink()
+
+
+class NumpyFile(VectorFile):
+    """Vectors in a .npy file; their ids are the numbers of the rows."""
+
+    def _open(self) -> None:
+        self._rows = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        if self._rows.ndim != 2:
+            raise InputError(f"{show_path(self.path)}: expected a matrix, got shape {self._rows.shape}.")
+        self.n = len(self._rows)
+
+    def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
+        """Yield the rows in the order of the file."""
+        for begin in range(start, self.n, size):
+            rows = as_vectors(self._rows[begin : begin + size], self.name)
+            yield Block(range(begin, begin + len(rows)), rows)
+
+    def write(self, file: Any, staged: StagedVectors) -> None:
+        """Write the header of an array, then the vectors."""
+        head = {"descr": NUMBERS.str, "fortran_order": False, "shape": (self.n, staged.dimension)}
+        np.lib.format.write_array_header_1_0(file, head)
+        for vectors in staged.blocks():
+            file.write(vectors.tobytes())
+
+
+class FaissFile(VectorFile):
+    """Vectors in an index of FAISS, with or without ids."""
+
+    library, extra = "faiss", "faiss"
+
+    def _open(self) -> None:
+        self._index = self._library.read_index(str(self.path))
+        self._flat, self.n = getattr(self._index, "index", self._index), int(self._index.ntotal)
+        has_ids = hasattr(self._index, "id_map")
+        self._ids = self._library.vector_to_array(self._index.id_map) if has_ids else np.arange(self.n)
+        kind = type(self._library.downcast_index(self._flat)).__name__
+        if "Flat" not in kind or "IVF" in kind:
+            self.warning = "the vectors of this index are read back with an error; the new index is flat."
+
+    def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
+        """Yield the rows in the order of the index."""
+        for begin in range(start, self.n, size):
+            ids = self._ids[begin : begin + size].tolist()
+            yield Block(ids, as_vectors(self._flat.reconstruct_n(begin, len(ids)), self.name))
+
+    def write(self, file: Any, staged: StagedVectors) -> None:
+        """Write a flat index."""
+        index = self._library.IndexFlat(staged.dimension, self._index.metric_type)
+        index = self._library.IndexIDMap(index) if hasattr(self._index, "id_map") else index
+        for block, vectors in zip(self.blocks(), staged.blocks(), strict=True):
+            index.add_with_ids(vectors, np.array(block.ids)) if hasattr(index, "id_map") else index.add(vectors)
+        file.write(self._library.serialize_index(index).tobytes())
+
+
+class ArrowStore(Store):
+    """A store whose rows are batches of Arrow, one column of which has the vectors."""
+
+    @abstractmethod
+    def _batches(self, size: int) -> Iterator[Any]:
+        """Yield batches of at most ``size`` rows."""
+
+    def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
+        """Yield the rows in their order."""
+        first = 0
+        for batch in regroup_batches(self._batches(size), size):
+            if first >= start:
+                vectors = read_lists(batch.column(self.columns.vector), self.name)
+                has_ids = self.columns.id in batch.schema.names
+                ids = batch.column(self.columns.id).to_pylist() if has_ids else range(first, first + len(batch))
+                yield Block(ids, vectors, batch)
+            first += len(batch)
+
+    def texts(self, block: Block) -> list[str]:
+        """Return the column of texts."""
+        names = block.payload.schema.names
+        if self.columns.text not in names:
+            raise InputError(f"--text: expected one of the columns {', '.join(names)}, got {self.columns.text}.")
+        return [text or "" for text in block.payload.column(self.columns.text).to_pylist()]
+
+    def check_vector_column(self, names: Sequence[str]) -> None:
+        """Raise where no column has the name of the vectors."""
+        if self.columns.vector not in names:
+            raise InputError(f"--vector: expected one of the columns {', '.join(names)}, got {self.columns.vector}.")
+
+
+class ParquetFile(ArrowStore, VectorFile):
+    """Vectors in a column of a .parquet file."""
+
+    library = "pyarrow.parquet"
+
+    def _open(self) -> None:
+        self._rows = self._library.ParquetFile(self.path)
+        self.check_vector_column(self._rows.schema_arrow.names)
+        self.n = self._rows.metadata.num_rows
+
+    def _batches(self, size: int) -> Iterator[Any]:
+        return self._rows.iter_batches(size)  # type: ignore[no-any-return]
+
+    def write(self, file: Any, staged: StagedVectors) -> None:
+        """Write all columns, with other vectors."""
+        pairs = zip(self.blocks(), staged.blocks(), strict=True)
+        batches = (replace_lists(block.payload, self.columns.vector, vectors) for block, vectors in pairs)
+        first = next(batches)
+        with self._library.ParquetWriter(file, first.schema) as writer:
+            for batch in chain([first], batches):
+                writer.write_batch(batch)
+
+
+class LanceTable(ArrowStore):
+    """A table of a LanceDB folder, as it was when it was opened."""
+
+    def __init__(self, address: str, columns: Columns) -> None:
+        lancedb = import_extra("lancedb", "lancedb", "LanceDB needs")
+        folder, self.name = split_address(address)
+        self.columns, self._database = columns, lancedb.connect(folder)
+        try:
+            self._table = self._database.open_table(self.name)
+        except ValueError as error:
+            raise InputError(f"{address}: expected a table, got '{str(error).splitlines()[0][:200]}'.") from None
+        # A version stays as it is, whatever others write meanwhile.
+        self.version = self._table.version
+        self._table.checkout(self.version)
+        self.check_vector_column(self._table.schema.names)
+        self.n = self._table.count_rows()
+        if self._table.list_indices():
+            self.warning = "the new version has no indexes: create them again after the swap."
+
+    def _batches(self, size: int) -> Iterator[Any]:
+        names = self._table.schema.names
+        return (batch.select(names) for batch in self._table.search().select(names).to_batches(size))
+
+    def read_stamp(self) -> dict[str, Any]:
+        """Read the metadata of the column of vectors, in the latest version."""
+        about = self._database.open_table(self.name).schema.field(self.columns.vector).metadata or {}
+        return dict(json.loads(about.get(STAMP.encode(), b"{}")))
+
+    def stamp(self, about: Mapping[str, Any]) -> None:
+        """Write the metadata of the column, as a new version of the table."""
+        self._database.open_table(self.name).update_field_metadata(
+            {"path": self.columns.vector, "metadata": show_stamp(about)}
+        )
+
+    def plan_swap(self, run: str) -> dict[str, Any]:
+        """Return the version to restore."""
+        return {"version": self.version}
+
+    def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Write the next version: it is there when all its rows are."""
+        if self.version != facts["version"]:
+            raise InputError(f"{self.name}: the table was changed while it was migrated; migrate it again.")
+        pyarrow = import_extra("pyarrow", "lancedb", "LanceDB needs")
+        staged, column = StagedVectors(folder, about["fingerprint"]["dimension"]), self.columns.vector
+        pairs = zip(self.blocks(), staged.blocks(), strict=True)
+        batches = (replace_lists(block.payload, column, vectors, show_stamp(about)) for block, vectors in pairs)
+        field = pyarrow.field(column, pyarrow.list_(pyarrow.float32(), staged.dimension), metadata=show_stamp(about))
+        schema = self._table.schema
+        schema = schema.set(schema.get_field_index(column), field)
+        reader = pyarrow.RecordBatchReader.from_batches(schema, batches)
+        self._database.create_table(self.name, reader, mode="overwrite")
+
+    def restore(self, run: str, facts: Mapping[str, Any]) -> None:
+        """Restore the version."""
+        if self.read_stamp().get("run") == run:
+            self._database.open_table(self.name).restore(facts["version"])
+
+
+def regroup_batches(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Yield Arrow batches of exactly ``size`` rows: those of a library end where a part of its file ends."""
+    pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        while sum(map(len, waiting)) >= size:
+            merged = pyarrow.Table.from_batches(waiting).combine_chunks()
+            yield merged.slice(0, size).to_batches()[0]
+            waiting = merged.slice(size).to_batches()
+    if sum(map(len, waiting)):
+        yield pyarrow.Table.from_batches(waiting).combine_chunks().to_batches()[0]
 
 
 def read_lists(column: Any, name: str) -> FloatArray:
@@ -211,8 +289,3 @@ def replace_lists(batch: Any, column: str, vectors: FloatArray, metadata: Any = 
     lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), d)
     columns = [lists if i == place else batch.column(i) for i in range(batch.num_columns)]
     return pyarrow.record_batch(columns, schema=batch.schema.set(place, field))
-
-
-def show_stamp(about: Mapping[str, Any]) -> dict[str, str]:
-    """Return a stamp as one text under its key."""
-    return {STAMP: json.dumps(dict(about))}

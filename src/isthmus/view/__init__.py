@@ -2,9 +2,7 @@
 
 from isthmus.view.canvas import save_figure
 from isthmus.view.plots import (
-    plot_before_after,
     plot_common_space,
-    plot_confidence,
     plot_convergence,
     plot_labels_curve,
     plot_matches,
@@ -13,9 +11,7 @@ from isthmus.view.plots import (
 )
 
 __all__ = [
-    "plot_before_after",
     "plot_common_space",
-    "plot_confidence",
     "plot_convergence",
     "plot_labels_curve",
     "plot_matches",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import colorsys
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from isthmus._core.files import write_whole
-from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError, import_extra
 
 # The colours of text, and of what is unknown.
@@ -49,20 +46,6 @@ def remove_frame(ax: Any) -> Any:
     """Remove the box around axes, and return them."""
     ax.spines[["top", "right"]].set_visible(False)
     return ax
-
-
-def move_right_of(left: FloatArray, right: FloatArray, gap: float) -> FloatArray:
-    """Return points ``right`` (m, 2) moved to the right of ``left`` (n, 2); the gap is in widths of ``left``."""
-    shift = left[:, 0].max() + gap * np.ptp(left[:, 0]) - right[:, 0].min()
-    return np.column_stack([right[:, 0] + shift, right[:, 1]])
-
-
-def label_clouds(ax: Any, clouds: Mapping[str, FloatArray]) -> None:
-    """Write the name of each cloud of points above its middle, all at one height."""
-    top = max(points[:, 1].max() for points in clouds.values())
-    for name, points in clouds.items():
-        middle = (points[:, 0].min() + points[:, 0].max()) / 2
-        ax.annotate(name, (middle, top), (0, 8), textcoords="offset points", ha="center", va="bottom", color=INK)
 
 
 def make_legend_entry(label: str, marker: Any, size: float, face: Any, edge: Any, **line: Any) -> Any:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.linalg import principal_axes
+from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.threads import cap_threads
 from isthmus._core.validation import (
     UNLABELLED,
+    BoolArray,
     FloatArray,
     IntArray,
     Matrix,
@@ -22,7 +22,6 @@ from isthmus._core.validation import (
     check_number,
 )
 from isthmus.exceptions import InputError
-from isthmus.geometry.spaces import apply_transformer
 from isthmus.maps.regression import fit_ridge
 from isthmus.solvers.result import Result
 from isthmus.view import canvas
@@ -83,43 +82,6 @@ def plot_convergence(result: Any, ax: Any = None) -> Any:
     return ax
 
 
-def plot_confidence(matching: Matching, ax: Any = None) -> Any:
-    """Draw the confidence of all matches, surest first, and how many rows have none.
-
-    Read off how many matches there are above any confidence. Their mean confidence is the share of them that should
-    be right, if the matching as a whole worked.
-
-    Parameters
-    ----------
-    matching : Matching
-        The answer of :func:`isthmus.match`.
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib Axes
-    """
-    ax = canvas.remove_frame(canvas.get_axes(ax, 6.4, 4.4))
-    confidence, possible = np.sort(matching.confidence)[::-1], min(matching.shape)
-    count = np.arange(1, len(confidence) + 1)
-    blue, orange = canvas.OKABE_ITO[:2]
-    if len(confidence):
-        ax.fill_between(count, confidence, color=blue, alpha=0.15, linewidth=0)
-        ax.plot(count, confidence, color=blue, label="confidence of each match")
-        expected = np.cumsum(confidence) / count
-        label = "mean confidence up to it: the expected precision"
-        ax.plot(count, expected, color=orange, linestyle="--", label=label)
-        ax.legend(frameon=False, loc="lower left")
-    if possible > len(confidence):
-        ax.axvspan(len(confidence), possible, color=canvas.FAINT, alpha=0.3, linewidth=0)
-        middle = (len(confidence) + possible) / 2
-        ax.text(middle, 0.5, "no match", rotation=90, ha="center", va="center", color=canvas.INK)
-    ax.set(xlim=(0, max(possible, 1)), ylim=(0, 1.02), xlabel="matches, surest first", ylabel="confidence")
-    ax.set_title(matching.sentence, loc="left", fontsize=9, wrap=True)
-    return ax
-
-
 @cap_threads
 def plot_matches(matching: Matching, A: Any, B: Any, *, most: int = 100, ax: Any = None) -> Any:
     """Draw both collections side by side, and lines between rows that were matched.
@@ -150,13 +112,17 @@ def plot_matches(matching: Matching, A: Any, B: Any, *, most: int = 100, ax: Any
             raise InputError(f"{name}: expected the {n} rows that were matched, got {X.shape[0]}.")
     ax = canvas.get_axes(ax, 9.0, 4.6)
     left, right = _planes(*tables, matching)
-    right = canvas.move_right_of(left, right, GAP)
+    right[:, 0] += left[:, 0].max() + GAP * np.ptp(left[:, 0]) - right[:, 0].min()
     order = np.argsort(-matching.confidence, kind="stable")
     chosen = order[np.unique(np.linspace(0, len(order) - 1, min(int(most), len(order))).astype(np.intp))]
     _draw_lines(ax, left, right, matching, chosen)
     for points, marker in ((left, canvas.SOURCE_MARKER), (right, canvas.TARGET_MARKER)):
         ax.scatter(*points.T, marker=marker, s=9, color=canvas.INK, alpha=0.5, linewidths=0, zorder=2)
-    canvas.label_clouds(ax, {f"A: {len(left):,} rows": left, f"B: {len(right):,} rows": right})
+    top = max(left[:, 1].max(), right[:, 1].max())
+    for name, points in (("A", left), ("B", right)):
+        middle, label = (points[:, 0].min() + points[:, 0].max()) / 2, f"{name}: {len(points):,} rows"
+        style = {"ha": "center", "va": "bottom", "color": canvas.INK}
+        ax.annotate(label, (middle, top), (0, 8), textcoords="offset points", **style)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return ax
@@ -255,8 +221,6 @@ def plot_labels_curve(verdict: Any, ax: Any = None) -> Any:
 
 
 WIDTH, HEIGHT = 7.5, 5.5
-# Between the two domains, in units of the width of the source.
-CLOUD_GAP = 0.15
 
 
 @cap_threads
@@ -285,67 +249,17 @@ def principal_plane(source: Any, target: Any) -> tuple[FloatArray, FloatArray, F
     S, T = check_matrix(source, "source"), check_matrix(target, "target")
     if S.shape[1] != T.shape[1]:
         raise InputError(f"space: expected one space for both domains, got {S.shape[1]} and {T.shape[1]} columns.")
-    halves = np.repeat([1.0 / S.shape[0], 1.0 / T.shape[0]], [S.shape[0], T.shape[0]])
-    found = principal_axes(np.vstack([as_dense(S), as_dense(T)]), weights=halves)
-    plane = found.leading(2)
-    share = plane.deviations**2 / (np.sum(found.deviations**2) or 1.0)
+    plane, share = fit_plane(S, T)
     return plane.coordinates(S), plane.coordinates(T), share
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Classes of the source rows, labels of the target rows (-1: none), and the classes that colour the target."""
-
-    y_source: NDArray[Any]
-    y_target: NDArray[Any]
-    shown: NDArray[Any]
-    # Whether unlabelled rows have the colours of their true classes.
-    coloured: bool
-
-    @classmethod
-    def of(cls, X_source: Any, y_source: Any, X_target: Any, y_target: Any, truth: Any) -> Self:
-        """Return the classes, with their lengths checked against the rows."""
-        known = y_target if truth is None else truth
-        check_length(y_source, np.shape(X_source)[0], "y_source", "X_source")
-        for y, name in ((y_target, "y_target"), (known, "truth")):
-            check_length(y, np.shape(X_target)[0], name, "X_target")
-        return cls(np.asarray(y_source), np.asarray(y_target), np.asarray(known), truth is not None)
-
-    @cached_property
-    def colours(self) -> dict[Any, Any]:
-        """A colour for each class."""
-        classes = np.unique(np.concatenate([self.y_source, self.shown[self.shown != UNLABELLED]]))
-        return canvas.choose_colours(classes.tolist())
-
-    def draw(self, ax: Any, S: FloatArray, T: FloatArray) -> None:
-        """Draw points (n_s, 2) and (n_t, 2): unlabelled rows lowest, then source, then labelled rows and names."""
-        from matplotlib.patheffects import withStroke
-
-        hidden = self.y_target == UNLABELLED
-        edges = [self.colours.get(label, canvas.FAINT) for label in self.shown[hidden].tolist()]
-        hollow = {"facecolors": "none", "edgecolors": edges, "linewidths": 0.7, "alpha": 0.75}
-        ax.scatter(*T[hidden].T, marker=canvas.TARGET_MARKER, s=16, **hollow)
-        dots, stars = ([self.colours[label] for label in y.tolist()] for y in (self.y_source, self.y_target[~hidden]))
-        ax.scatter(*S.T, marker=canvas.SOURCE_MARKER, s=14, c=dots, linewidths=0, alpha=0.8)
-        ax.scatter(*T[~hidden].T, marker="*", s=170, c=stars, edgecolors=canvas.INK, linewidths=0.9, zorder=3)
-        style = {"ha": "center", "va": "center", "fontsize": 13, "fontweight": "bold", "color": canvas.INK}
-        halo = {"path_effects": [withStroke(linewidth=3, foreground="white")], "zorder": 4}
-        for label in np.unique(self.y_source).tolist():
-            ax.annotate(str(label), S[self.y_source == label].mean(axis=0), **style, **halo)
-        ax.set_aspect("equal", adjustable="datalim")
-        canvas.remove_frame(ax)
-
-    def explain(self, ax: Any) -> None:
-        """Draw the legend of markers and colours, to the right of the plot."""
-        hidden, key, ink = int(np.count_nonzero(self.y_target == UNLABELLED)), canvas.make_legend_entry, canvas.INK
-        keys = [key("source row", canvas.SOURCE_MARKER, 5, ink, ink)]
-        if hidden < len(self.y_target):
-            keys.append(key("target row, labelled", "*", 12, "white", ink))
-        if hidden:
-            known = "target row, unlabelled\n(coloured by the truth)" if self.coloured else "target row, unlabelled"
-            keys.append(key(known, canvas.TARGET_MARKER, 5, "none", ink if self.coloured else canvas.FAINT))
-        keys += [key(f"class {name}", "s", 7, colour, colour) for name, colour in self.colours.items()]
-        ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)
+def fit_plane(*parts: Matrix) -> tuple[PrincipalAxes, FloatArray]:
+    """Return the two directions of largest variance of rows, each part with equal weight, and their shares."""
+    weights = np.concatenate([np.full(X.shape[0], 1.0 / X.shape[0]) for X in parts])
+    rows = parts[0] if len(parts) == 1 else np.vstack([as_dense(X) for X in parts])
+    found = principal_axes(rows, weights=weights)
+    plane = found.leading(2)
+    return plane, plane.deviations**2 / (np.sum(found.deviations**2) or 1.0)
 
 
 @cap_threads
@@ -387,10 +301,16 @@ def plot_common_space(
     matplotlib Axes
     """
     own, ax = ax is None, canvas.get_axes(ax, WIDTH, HEIGHT)
-    rows = LabelledRows.of(X_source, y_source, X_target, y_target, truth)
+    shown = y_target if truth is None else truth
+    check_length(y_source, np.shape(X_source)[0], "y_source", "X_source")
+    for y, name in ((y_target, "y_target"), (shown, "truth")):
+        check_length(y, np.shape(X_target)[0], name, "X_target")
+    y_source, y_target, shown = np.asarray(y_source), np.asarray(y_target), np.asarray(shown)
     S, T = space.transform(X_source, domain="source"), space.transform(X_target, domain="target")
     S, T, share = principal_plane(S, T)
-    rows.draw(ax, S, T)
+    classes = np.unique(np.concatenate([y_source, shown[shown != UNLABELLED]])).tolist()
+    colours = canvas.choose_colours(classes)
+    _draw_classes(ax, S, T, y_source, y_target, shown, colours)
     if own:  # a flat cloud gets a flat figure
         width, height = np.ptp(np.vstack([S, T]), axis=0)
         ax.figure.set_size_inches(WIDTH, np.clip(1.0 + 4.5 * height / (width or 1.0), 0.6 * HEIGHT, HEIGHT))
@@ -398,47 +318,45 @@ def plot_common_space(
     ax.set_ylabel(f"second direction ({share[1]:.0%})")
     if title is not None:
         ax.set_title(title, loc="left")
-    rows.explain(ax)
+    _add_legend(ax, y_target == UNLABELLED, colours, coloured=truth is not None)
     return ax
 
 
-@cap_threads
-def plot_before_after(
-    space: Any, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, truth: Any = None, axes: Any = None
-) -> Any:
-    """Draw two panels: the domains before anything is learned, and in the learned space.
+def _draw_classes(
+    ax: Any,
+    S: FloatArray,
+    T: FloatArray,
+    y_source: NDArray[Any],
+    y_target: NDArray[Any],
+    shown: NDArray[Any],
+    colours: Mapping[Any, str],
+) -> None:
+    """Draw points (n_s, 2) and (n_t, 2): unlabelled rows lowest, then source, then labelled rows and names."""
+    from matplotlib.patheffects import withStroke
 
-    Before, there is no space that has both: each domain is seen along its own two principal directions, in units of
-    its own size, and they stand side by side.
-
-    Parameters
-    ----------
-    space, X_source, y_source, X_target, y_target, truth
-        As in :func:`plot_common_space`; before, rows are seen behind the transformers of the estimator.
-    axes : two matplotlib Axes, optional
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    left, right = canvas.new_figure(13.5, 4.4).subplots(1, 2) if axes is None else axes
-    rows = LabelledRows.of(X_source, y_source, X_target, y_target, truth)
-    own = getattr(space, "transformers_", {})
-    S, T = _own_plane(X_source, own.get("source"), "X_source"), _own_plane(X_target, own.get("target"), "X_target")
-    T = canvas.move_right_of(S, T, CLOUD_GAP)
-    rows.draw(left, S, T)
-    left.set(xticks=[], yticks=[])
-    left.spines[:].set_visible(False)
-    left.set_title("Before: each domain along its own two directions", loc="left")
-    canvas.label_clouds(left, {"source": S, "target": T})
-    after = "After: one space for both"
-    plot_common_space(space, X_source, y_source, X_target, y_target, truth=truth, ax=right, title=after)
-    return left.figure
+    hidden = y_target == UNLABELLED
+    edges = [colours.get(label, canvas.FAINT) for label in shown[hidden].tolist()]
+    hollow = {"facecolors": "none", "edgecolors": edges, "linewidths": 0.7, "alpha": 0.75}
+    ax.scatter(*T[hidden].T, marker=canvas.TARGET_MARKER, s=16, **hollow)
+    dots, stars = ([colours[label] for label in y.tolist()] for y in (y_source, y_target[~hidden]))
+    ax.scatter(*S.T, marker=canvas.SOURCE_MARKER, s=14, c=dots, linewidths=0, alpha=0.8)
+    ax.scatter(*T[~hidden].T, marker="*", s=170, c=stars, edgecolors=canvas.INK, linewidths=0.9, zorder=3)
+    style = {"ha": "center", "va": "center", "fontsize": 13, "fontweight": "bold", "color": canvas.INK}
+    halo = {"path_effects": [withStroke(linewidth=3, foreground="white")], "zorder": 4}
+    for label in np.unique(y_source).tolist():
+        ax.annotate(str(label), S[y_source == label].mean(axis=0), **style, **halo)
+    ax.set_aspect("equal", adjustable="datalim")
+    canvas.remove_frame(ax)
 
 
-def _own_plane(X: Any, transformer: Any, name: str) -> FloatArray:
-    """Return rows along their two principal directions, in units of the spread of both."""
-    table = check_matrix(apply_transformer(transformer, X, name), name)
-    plane = principal_axes(table).leading(2)
-    return plane.coordinates(table) / (np.linalg.norm(plane.deviations) or 1.0)
+def _add_legend(ax: Any, hidden: BoolArray, colours: Mapping[Any, str], *, coloured: bool) -> None:
+    """Draw the legend of markers and colours, to the right of the plot."""
+    key, ink = canvas.make_legend_entry, canvas.INK
+    keys = [key("source row", canvas.SOURCE_MARKER, 5, ink, ink)]
+    if not hidden.all():
+        keys.append(key("target row, labelled", "*", 12, "white", ink))
+    if hidden.any():
+        known = "target row, unlabelled\n(coloured by the truth)" if coloured else "target row, unlabelled"
+        keys.append(key(known, canvas.TARGET_MARKER, 5, "none", ink if coloured else canvas.FAINT))
+    keys += [key(f"class {name}", "s", 7, colour, colour) for name, colour in colours.items()]
+    ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)

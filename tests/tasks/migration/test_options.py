@@ -129,11 +129,13 @@ def test_the_command_compares_and_waits_at_the_gate(tmp_path, capsys):
     assert said["action"] == said["options"]["verdict"] == "keep"
     assert main([*words, "--gate", "recall@10=0.01"]) == 0
     assert (tmp_path / "out" / "adapter.npz").exists()
-    assert main([*words, "--gate", "speed=1"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main([*words, "--gate", "speed=1"])
+    assert "argument --gate: expected one of recall@1" in capsys.readouterr().err
 
 
 def test_an_index_file_is_migrated_and_put_back(tmp_path, monkeypatch):
-    from isthmus.stores import vector_files
+    from isthmus.stores.store import StagedVectors
 
     rng = np.random.default_rng(0)
     meaning = rng.normal(size=(9000, 5))  # three blocks
@@ -147,15 +149,15 @@ def test_an_index_file_is_migrated_and_put_back(tmp_path, monkeypatch):
     assert main(["migrate", str(run), "--rollback", "--quiet"]) == 0
     assert np.array_equal(np.load(address), old.astype("f4"))
     # The second write never comes back: what was written before is not written again.
-    append, written = vector_files.StagedVectors.append, []
+    append, written = StagedVectors.append, []
 
-    def stop(self, block, rows):
+    def stop(self, start, block, rows):
         written.append(len(rows))
         if len(written) == 2:
             raise KeyboardInterrupt
-        append(self, block, rows)
+        append(self, start, block, rows)
 
-    monkeypatch.setattr(vector_files.StagedVectors, "append", stop)
+    monkeypatch.setattr(StagedVectors, "append", stop)
     assert main([*words, "--apply", "reembed", "-o", str(tmp_path / "again")]) == 130
     assert np.array_equal(np.load(address), old.astype("f4"))
     assert main([*words, "--apply", "convert", "-o", str(tmp_path / "again")]) == 2
@@ -163,6 +165,33 @@ def test_an_index_file_is_migrated_and_put_back(tmp_path, monkeypatch):
     assert np.array_equal(np.load(address), new.astype("f4"))
     assert written == [4096, 4096, 4096, 808]
     assert main(["migrate", str(tmp_path / "again"), "--resume"]) == 2
+
+
+def test_a_run_that_stopped_between_the_new_file_and_its_stamp_is_resumed_or_undone(tmp_path, monkeypatch):
+    from isthmus.stores.vector_files import VectorFile
+
+    rng = np.random.default_rng(0)
+    meaning = rng.normal(size=(300, 5))
+    old, new = ((meaning @ rng.normal(size=(5, d))).astype("f4") for d in (6, 7))
+    address = str(tmp_path / "index.npy")
+    np.save(address, old)
+    np.save(tmp_path / "new.npy", new)
+    words = ["migrate", address, "--embed", str(tmp_path / "new.npy"), "--sample", "80", "--kind", "ridge", "--quiet"]
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    for name, end in (("a", "--rollback"), ("b", "--resume")):
+        run = tmp_path / name
+        with monkeypatch.context() as patch:
+            patch.setattr(VectorFile, "stamp", stop)
+            assert main([*words, "--apply", "convert", "-o", str(run)]) == 130
+        assert np.load(address).shape == (300, 7)
+        assert main(["migrate", str(run), end, "--quiet"]) == 0
+        converted = isthmus.Adapter.load(run / "adapter.npz").to_new(old)
+        assert np.allclose(np.load(address), converted if end == "--resume" else old, atol=1e-4)
+    assert main(["migrate", str(run), "--rollback", "--quiet"]) == 0
+    assert np.array_equal(np.load(address), old)
 
 
 def test_another_model_of_the_same_size_is_refused(tmp_path):

@@ -11,8 +11,8 @@ from browser import CHROMIUM, Browser
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table
 from isthmus.study.source_value.result import Row, Verdict
-from isthmus.view.report.contents import Chapter, Cloud, Figure, Plane, ReportRows, histogram_figure, own_plane
-from isthmus.view.report.model import describe_classes
+from isthmus.view.report.chapters import Chapter, Cloud, Figure, describe_classes, histogram_figure, own_plane
+from isthmus.view.report.contents import ReportRows
 from isthmus.view.report.page import render_page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
@@ -34,7 +34,7 @@ def cloud():
             )
         )
     before = own_plane(rng.normal(size=(40, 3))), own_plane(rng.normal(size=(40, 3)))
-    apart = Plane(np.array([(i % 10, i // 10) for i in range(80)], dtype=float), (0.5, 0.25))
+    apart = np.array([(i % 10, i // 10) for i in range(80)], dtype=float), np.array([0.5, 0.25])
     groups = [label for rows in sides for label in rows.labels]
     return Cloud(
         (sides[0], sides[1]),
@@ -43,7 +43,6 @@ def cloud():
         before,
         apart,
         (40, 40),
-        [(0, 0)],
     )
 
 
@@ -55,12 +54,13 @@ def report(tmp_path_factory):
     ]
     rows = [(EVIL, LONG, EVIL, i / 80, LONG, 0.1) for i in range(80)]
     labels = {
-        "record": None, "n": 80, "sizes": [(LONG, 1, 2), (EVIL, 3, 4)], "cloud_of_rows": cloud(), "rows": rows, "file": LONG,
+        "record": None, "n": 80, "sizes": [(LONG, 1, 2), (EVIL, 3, 4)], "rows": rows, "file": LONG,
         "histogram": histogram_figure(np.array([0.2, 0.9]), "confidence"), **describe_classes([EVIL, LONG, LONG], [EVIL, EVIL, LONG]),
     }  # fmt: skip
     verdict = Verdict(True, 0.1, (0.0, 0.2), f"{LONG * 3} {EVIL}", (Row("1", LONG, 0.8, 0.1, 0.0, 0.2),))
     model = {
-        "record": None,
+        "warnings": (),
+        "cloud_of_rows": cloud(),
         "card": {"model": EVIL, LONG: [1, 2.5, None]},
         "columns": {"source": [LONG]},
         "has_rows": False,

@@ -1,4 +1,4 @@
-"""The pieces of a page: text stays text, samples are fair, rows are known again."""
+"""The pieces of a page: text stays text, samples are fair."""
 
 import ast
 import json
@@ -20,21 +20,17 @@ from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan
 from isthmus.io.tables.table import Table
-from isthmus.view.report.answers import verdict_chapter
-from isthmus.view.report.contents import (
-    MOST_CLASSES,
-    NO_CLASS,
+from isthmus.view.report.chapters import (
     Chapter,
     Cloud,
-    Plane,
-    ReportRows,
     common_plane,
+    describe_classes,
     histogram_figure,
-    order_classes,
     own_plane,
-    sample_rows,
+    read_warnings,
+    verdict_chapter,
 )
-from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
+from isthmus.view.report.contents import MOST_CLASSES, NO_CLASS, ReportRows, order_classes, sample_rows
 from isthmus.view.report.page import load_libraries, render_page
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)
@@ -160,11 +156,10 @@ def test_a_sample_is_in_order_without_repeats_and_has_labelled_rows(n, most, lab
 def test_small_classes_share_a_colour():
     names = [f"class {i}" for i in range(MOST_CLASSES + 5)]
     groups = [name for i, name in enumerate(names) for _ in range(100 - i)] + [NO_CLASS]
-    plane = Plane(np.zeros((len(groups) - 1, 2)), (0.5, 0.25))
-    other = Plane(np.zeros((1, 2)), (0.5, 0.25))
-    cloud = Cloud(
-        (made(len(groups) - 1), made(1, domain="target")), groups, [True] * len(groups), (plane, other), None, (9, 9)
-    )
+    share = np.array([0.5, 0.25])
+    before = (np.zeros((len(groups) - 1, 2)), share), (np.zeros((1, 2)), share)
+    rows, after = (made(len(groups) - 1), made(1, domain="target")), (np.zeros((len(groups), 2)), share)
+    cloud = Cloud(rows, groups, [True] * len(groups), before, after, (9, 9))
     found = cloud.legend()
     assert [name for name, *_ in found] == [*order_classes(names[:MOST_CLASSES]), OTHER_CLASSES, NO_CLASS]
     assert sum(n for _, n, _ in found) == len(groups)
@@ -179,10 +174,10 @@ def test_planes_are_those_of_scikit_learn():
 
     X = np.random.default_rng(100).normal(size=(80, 6)) * np.arange(1.0, 7.0)
     found, expected = own_plane(X), PCA(2).fit(X)
-    np.testing.assert_allclose(np.abs(found.points), np.abs(expected.transform(X)), atol=1e-9)
-    np.testing.assert_allclose(found.share, expected.explained_variance_ratio_)
+    np.testing.assert_allclose(np.abs(found[0]), np.abs(expected.transform(X)), atol=1e-9)
+    np.testing.assert_allclose(found[1], expected.explained_variance_ratio_)
     both = common_plane(lambda rows, domain: rows, X[:40], X[40:])
-    np.testing.assert_allclose(both.points.std(axis=0), found.points.std(axis=0))
+    np.testing.assert_allclose(both[0].std(axis=0), found[0].std(axis=0))
 
 
 def test_points_of_a_strange_model_are_refused():
@@ -192,30 +187,10 @@ def test_points_of_a_strange_model_are_refused():
         )
 
 
-def test_rows_are_known_again_in_another_file_and_order():
-    first = Table.of({"n": ["1.0", "2.50", ""], "w": ["red", "blue", "red"], "m": np.eye(3)})
-    second = Table.of({"n": [None, 2.5, 1.0, 1.0], "w": ["red", "blue", "red", "blue"], "m": np.eye(3)[[2, 1, 0, 0]]})
-    plan = Plan.from_toml(Plan.of(first).to_toml())
-    marks = hash_rows(first, plan)
-    assert len(set(marks)) == 3
-    assert hash_rows(second, plan).tolist()[:3] == marks.tolist()[::-1]
-    assert hash_rows(second, plan)[3] not in marks
-
-
-@pytest.mark.parametrize(
-    ("about", "arrays"),
-    [
-        ({"format": "other"}, {}),
-        ({"format": "isthmus fit", "version": 2}, {}),
-        ({"format": "isthmus fit", "version": 1}, {"hashes": np.zeros(2)}),
-        ({"format": "isthmus fit", "version": 1}, {"hashes": np.zeros((2, 2), dtype=np.int64)}),
-        ([], {}),
-    ],
-    ids=["format", "version", "hashes that are none", "a table of hashes", "no object"],
-)
-def test_what_a_stranger_wrote_of_a_fit_is_looked_at(about, arrays):
-    with pytest.raises(InputError, match=r"^fit"):
-        FitRecord.from_part(about | arrays if isinstance(about, dict) else about)
+@pytest.mark.parametrize("stored", [None, [], {}, {"warnings": 3}, {"warnings": ["a list"]}])
+def test_what_a_stranger_wrote_of_a_fit_is_no_warning(stored):
+    assert read_warnings(stored) == ()
+    assert read_warnings({"warnings": ("a",), "hashes": np.zeros(2)}) == ("a",)  # of an earlier version
 
 
 VERDICT = {

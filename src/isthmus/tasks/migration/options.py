@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix, check_matrix, check_number
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_matrix
 from isthmus.evidence.held_out import NEAR, Proportion, inner_products, unit_rows
 from isthmus.exceptions import InputError
 from isthmus.tasks.migration.evidence import bootstrap_mean
@@ -120,31 +120,9 @@ class Comparison:
             )
         return found
 
-    @classmethod
-    def read(cls, about: Any) -> Comparison:
-        """Return what ``asdict`` wrote; raise one of several errors where a part is missing or no share."""
-        options = []
-        for part in about["options"]:
-            recall, ndcg = (
-                Proportion(*(_read_share(part[key][end]) for end in ("value", "low", "high")))
-                for key in ("recall", "ndcg")
-            )
-            name, rows = str(part["name"]), int(check_number(part["rows"], "rows", low=0, whole=True))
-            if name not in (KEEP, BRIDGE, CONVERT, PROGRESSIVE, REEMBED):
-                raise ValueError
-            options.append(Option(name, recall, ndcg, rows, _read_share(part["share"])))
-        if {KEEP, BRIDGE, CONVERT, REEMBED} - {option.name for option in options}:
-            raise ValueError
-        n_queries, n_gallery = (int(check_number(about[k], k, low=1, whole=True)) for k in ("n_queries", "n_gallery"))
-        return cls(tuple(options), n_queries, n_gallery, bool(about["judged"]))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the figures and the verdict, for JSON."""
         return {**asdict(self), "verdict": self.verdict.label, "sentence": self.sentence}
-
-
-def _read_share(value: Any) -> float:
-    return check_number(value, "share", low=0.0, high=1.0)
 
 
 @dataclass(frozen=True, eq=False)

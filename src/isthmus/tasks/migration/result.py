@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cached_property
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.random import Generator
@@ -22,7 +23,6 @@ from isthmus._core.validation import (
     LARGEST,
     FloatArray,
     IntArray,
-    Matrix,
     as_generator,
     check_choice,
     check_magnitude,
@@ -43,14 +43,15 @@ from isthmus.tasks.migration.evidence import (
     CUT_OFFS,
     UNTIL,
     Advice,
-    Figures,
     Recall,
     Thresholds,
     give_advice,
 )
-from isthmus.tasks.migration.options import CONVERT, Comparison, Queries, compare_options
+from isthmus.tasks.migration.options import CONVERT, KEEP, PROGRESSIVE, REEMBED, Comparison, Queries, compare_options
 
 AUTO = "auto"
+# The options that every comparison has.
+ALWAYS = {KEEP, BRIDGE, CONVERT, REEMBED}
 # Pairs: with fewer no figure on held-out ones means anything.
 FEWEST = 10
 # Pairs that are learned from; a random sample of more. Held-out figures have long stopped rising there.
@@ -71,71 +72,32 @@ KERNEL = {"landmarks": "ki", "bandwidth": "", "coefficients": "kj", "offset": "j
 LIMITS: dict[str, dict[str, Any]] = {"landmarks": {"low": -LARGEST, "high": LARGEST}, "bandwidth": {"low": 1e-100}}
 
 
-def map_in_blocks(
-    X: Any,
-    apply: Callable[[Matrix], FloatArray],
-    bound: Callable[[float], float],
-    shape: tuple[int, int],
-    out: Any = None,
-) -> FloatArray:
+def map_in_blocks(X: Any, found: Map, single: Map, shape: tuple[int, int]) -> FloatArray:
     """Map rows X (n, d) to (n, e), with no more than a block in memory besides the result.
 
     Parameters
     ----------
     X : array, memory map or CSR (n, d)
-        All rows are checked before any is mapped.
-    apply : function
-        From rows to rows.
-    bound : function
-        From the largest entry of a row, in size, to what no entry of its image is above.
+    found, single : AffineMap or KernelMap
+        The map, and the one for rows in single precision.
     shape : (d, e)
         The columns of either side.
-    out : array or memory map (n, e), optional
-        Where the result goes.
     """
     if not (is_sparse(X) or isinstance(X, np.ndarray)) or X.ndim != 2:
         X = check_matrix(X, "X", n_columns=shape[0])
     X = X.tocsr() if is_sparse(X) else X
-    # Two passes: every row is checked before the first is mapped, so that a bad row leaves ``out`` as it was.
-    blocks = list(_blocks(X.shape[0], max(shape)))
-    single = X.dtype == np.float32
-    largest = max((_largest(check_matrix(X[block], "X", n_columns=shape[0])) for block in blocks), default=0.0)
     check_matrix(X[:0], "X", n_columns=shape[0], min_rows=0)
-    result = _allocate(out, (X.shape[0], shape[1]), np.float32 if single else np.float64)
-    limit = float(np.finfo(result.dtype).max)
-    # Only then may an image be too large: all are computed once before the first is written.
-    if not bound(largest) < limit:
-        for block in blocks:
-            _check_below(limit, apply, check_matrix(X[block], "X"), result.dtype)
-    for block in blocks:
-        result[block] = apply(check_matrix(X[block], "X"))
+    dtype, apply = (np.float32, single) if X.dtype == np.float32 else (np.float64, found)
+    result = np.empty((X.shape[0], shape[1]), dtype)
+    step = max(1, BLOCK_VALUES // max(shape))
+    for start in range(0, len(result), step):
+        rows = check_matrix(X[start : start + step], "X")
+        with np.errstate(over="ignore", invalid="ignore"):
+            result[start : start + step] = apply(rows)
+        if not np.isfinite(result[start : start + step]).all():
+            got = "got one that is too large; scale first"
+            raise InputError(f"X: expected rows whose images are within {result.dtype}, {got}.")
     return result
-
-
-def _largest(X: Matrix) -> float:
-    values = X.data if is_sparse(X) else X
-    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-
-
-def _check_below(limit: float, apply: Callable[[Matrix], FloatArray], X: Matrix, dtype: Any) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        fits = bool((np.abs(apply(X)) < limit).all())
-    if not fits:
-        raise InputError(f"X: expected rows whose images are within {dtype}, got one that is too large; scale first.")
-
-
-def _blocks(n: int, widest: int) -> Iterator[slice]:
-    step = max(1, BLOCK_VALUES // widest)
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
-
-
-def _allocate(out: Any, shape: tuple[int, int], dtype: Any) -> FloatArray:
-    if out is None:
-        return np.empty(shape, dtype)
-    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype.kind != "f" or not out.flags.writeable:
-        got = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise InputError(f"out: expected a writeable array of floating-point numbers of shape {shape}, got {got}.")
-    return out
 
 
 def to_single_precision(found: Map) -> Map:
@@ -191,36 +153,25 @@ class Adapter:
     new_columns: tuple[str, ...] | None = None
     options: Comparison | None = None
 
-    def to_old(self, X: Any, *, out: Any = None) -> FloatArray:
+    def to_old(self, X: Any) -> FloatArray:
         """Map rows of the new space (n, d_new) to the old one (n, d_old), where the index stays as it is.
 
         Parameters
         ----------
         X : array, memory map, CSR or data frame (n, d_new)
             Single precision gives single precision. Rows are mapped block by block.
-        out : array or memory map (n, d_old), optional
-            Where the result goes. Where a number is too large for its type, nothing is written.
         """
         check_same_columns(X, self.new_columns, "X")
-        return map_in_blocks(X, lambda block: self._apply(TO_OLD, block), self.old_from_new.bound, self.shape, out)
+        return map_in_blocks(X, self.old_from_new, self._single[0], self.shape)
 
-    def to_new(self, X: Any, *, out: Any = None) -> FloatArray:
+    def to_new(self, X: Any) -> FloatArray:
         """Map rows of the old space (n, d_old) to the new one (n, d_new); see :meth:`to_old`."""
         check_same_columns(X, self.old_columns, "X")
-        return map_in_blocks(
-            X, lambda block: self._apply(TO_NEW, block), self.new_from_old.bound, self.shape[::-1], out
-        )
+        return map_in_blocks(X, self.new_from_old, self._single[1], self.shape[::-1])
 
-    def stream(self, blocks: Iterable[Any], *, direction: str = TO_OLD) -> Iterator[FloatArray]:
-        """Yield each block of rows, mapped, one at a time: for endless rows, or more than fit in memory.
-
-        Parameters
-        ----------
-        blocks : iterable of arrays (n, d)
-        direction : {"to_old", "to_new"}
-        """
-        map_rows = getattr(self, check_choice(direction, "direction", (TO_OLD, TO_NEW)))
-        return (map_rows(block) for block in blocks)
+    @cached_property
+    def _single(self) -> tuple[Map, Map]:
+        return to_single_precision(self.old_from_new), to_single_precision(self.new_from_old)
 
     def similarity(self, X_new: Any, X_old: Any) -> FloatArray:
         r"""Return the scores (n, m) of new rows with old ones by both maps.
@@ -285,13 +236,12 @@ class Adapter:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the adapter to one file in a folder that exists, whole or not at all; :meth:`load` reads it again."""
-        recall = {**asdict(self.recall), "controls": {k: asdict(v) for k, v in self.recall.controls.items()}}
         about = {
             "format": FORMAT,
             "version": VERSION,
             "kind": self.kind,
             "n_pairs": self.n_pairs,
-            "recall": recall,
+            "recall": asdict(self.recall),
             "old_columns": self.old_columns,
             "new_columns": self.new_columns,
             "options": None if self.options is None else asdict(self.options),
@@ -312,9 +262,15 @@ class Adapter:
         try:
             about: dict[str, Any] = json.loads(text)
             right = (about["format"], about["version"]) == (FORMAT, VERSION) and about["kind"] in KINDS
-            parts, n_pairs, recall = _parts(about["kind"]), _as_count(about["n_pairs"]), _read_recall(about["recall"])
-            columns = [_as_names(about[f"{side}_columns"]) for side in ("old", "new")]
-            options = None if about.get("options") is None else Comparison.read(about["options"])
+            parts, n_pairs, recall = (
+                _parts(about["kind"]),
+                read_value(int, about["n_pairs"]),
+                read_value(Recall, about["recall"]),
+            )
+            columns = [read_value(tuple[str, ...] | None, about[f"{side}_columns"]) for side in ("old", "new")]
+            options = read_value(Comparison | None, about.get("options"))
+            right &= len(recall.n_pairs) == len(recall.figures) > 0
+            right &= options is None or {option.name for option in options.options} - {PROGRESSIVE} == ALWAYS
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             right = False
         check_part(right, path, f"the text of an adapter (version {VERSION} of the format)")
@@ -340,16 +296,6 @@ class Adapter:
     def __repr__(self) -> str:
         d_new, d_old = self.shape
         return f"<Adapter, {self.kind}: {d_new} new columns to {d_old} old ones from {self.n_pairs} pairs>"
-
-    def _map(self, direction: str) -> Map:
-        return self.old_from_new if direction == TO_OLD else self.new_from_old
-
-    @cached_property
-    def _single(self) -> dict[str, Map]:
-        return {direction: to_single_precision(self._map(direction)) for direction in (TO_OLD, TO_NEW)}
-
-    def _apply(self, direction: str, X: Matrix) -> FloatArray:
-        return self._single[direction](X) if X.dtype == np.float32 else self._map(direction)(X)
 
 
 @cap_threads
@@ -426,7 +372,10 @@ def migrate(
     if domains.pairs is None:
         raise InputError(f"pairs: expected {FORMS}, got None.")
     # Sampled before pairs are held out: the figures are those of an adapter of that many pairs.
-    known = _sample_pairs(domains.pairs, most, rng)
+    known = domains.pairs
+    if len(known) > most:
+        kept = np.sort(rng.permutation(len(known))[:most])
+        known = KnownPairs(known.rows[kept], known.weights[kept])
     names = column_names(old), column_names(new)
     if judgements is not None and queries is None:
         raise InputError("judgements: expected queries with them, got none.")
@@ -453,22 +402,9 @@ def _compare(gallery: Gallery, kind: str, asked: Queries, known: KnownPairs, n: 
     place = np.full(n, -1, dtype=np.intp)
     place[known.source] = np.arange(len(known))
     queries, relevant = asked.locate(place, rng)
-    return compare_options(
-        gallery.old,
-        gallery.new,
-        lambda pairs, back: gallery.fit_map(kind, pairs, back=back),
-        queries,
-        relevant,
-        n,
-        rng,
-    )
-
-
-def _sample_pairs(known: KnownPairs, most: int, rng: Generator) -> KnownPairs:
-    if len(known) <= most:
-        return known
-    kept = np.sort(rng.permutation(len(known))[:most])
-    return KnownPairs(known.rows[kept], known.weights[kept])
+    old, new = gallery.old, gallery.new
+    fit = lambda pairs, back: gallery.fit_map(kind, pairs, back=back)  # noqa: E731
+    return compare_options(old, new, fit, queries, relevant, n, rng)
 
 
 def _find_shared_columns(old: tuple[str, ...] | None, new: tuple[str, ...] | None) -> IntArray | None:
@@ -498,34 +434,35 @@ def _read_maps(kind: str, arrays: Mapping[str, NDArray[Any]], path: Any) -> tupl
     return maps, sizes
 
 
-def _read_recall(about: Any) -> Recall:
-    """Return the figures of a file; raise one of several errors where a part is missing or not a share or a count."""
-    sizes, curve = [_as_count(n) for n in about["n_pairs"]], [_read_figures(f) for f in about["figures"]]
-    if not len(sizes) == len(curve) > 0:
-        raise ValueError
-    controls = {str(name)[:40]: _read_figures(f) for name, f in about["controls"].items()}
-    counts = (_as_count(about[name]) for name in ("n_queries", "n_gallery", "n_neighbours"))
-    return Recall(tuple(sizes), tuple(curve), controls, *counts)
+def read_value(kind: Any, value: Any) -> Any:
+    """Return a value of JSON as a type says it: shares, counts, texts, and dataclasses, tuples and mappings of them.
 
+    A value that is none is one of several errors: the file may come from a stranger.
 
-def _read_figures(about: Any) -> Figures:
-    first, ten = _read_proportion(about["at_1"]), _read_proportion(about["at_10"])
-    overlap = None if about["overlap"] is None else _read_proportion(about["overlap"])
-    return Figures(first, ten, overlap, check_number(about["mean_reciprocal_rank"], "rank", low=0.0, high=1.0))
-
-
-def _read_proportion(about: Any) -> Proportion:
-    low, value, high = (check_number(about[name], name, low=0.0, high=1.0) for name in ("low", "value", "high"))
-    if not low <= value <= high:
-        raise ValueError
-    return Proportion(value, low, high)
-
-
-def _as_names(names: Any) -> tuple[str, ...] | None:
-    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise ValueError
-    return None if names is None else tuple(names)
-
-
-def _as_count(value: Any) -> int:
-    return int(check_number(value, "count", low=0, high=2**62, whole=True))
+    Examples
+    --------
+    >>> read_value(tuple[int, ...] | None, [3, 4])
+    (3, 4)
+    >>> read_value(Proportion, {"value": 0.5, "low": 0.25, "high": 0.75})
+    Proportion(value=0.5, low=0.25, high=0.75)
+    """
+    inner = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return None if value is None else read_value(inner[0], value)
+    if get_origin(kind) is Mapping:
+        return {str(name)[:40]: read_value(inner[1], one) for name, one in value.items()}
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(read_value(inner[0], one) for one in value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        types = get_type_hints(kind)
+        found: Any = kind(**{part.name: read_value(types[part.name], value[part.name]) for part in fields(kind)})
+        if isinstance(found, Proportion) and not found.low <= found.value <= found.high:
+            raise ValueError
+        return found
+    if kind is float:
+        return check_number(value, "share", low=0.0, high=1.0)
+    if kind is int:
+        return int(check_number(value, "count", low=0, high=2**62, whole=True))
+    if type(value) is not kind:
+        raise TypeError
+    return value

@@ -15,6 +15,8 @@ from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Plan
 
 RECORD, VERDICT, VERSION = "isthmus record", "isthmus verdict", 1
+# The name, among the parts of a model file, of what `isthmus fit` stores for a report.
+FIT = "fit"
 # The first bytes of a record.
 START = b'{"format": "isthmus record"'
 # Bytes of a JSON file that are read at most.
@@ -61,12 +63,12 @@ def record_path(path: str | os.PathLike[str]) -> Path:
     return table.with_name(f"{table.name}.json")
 
 
-def write_record(path: Path, kind: str, facts: Mapping[str, Any], plans: Mapping[str, Plan]) -> list[str]:
+def write_record(path: Path, kind: str, facts: Mapping[str, Any], source: Plan, target: Plan) -> list[str]:
     """Write the record of a table; where another file has its name, write nothing and return a line that says so."""
     place = record_path(path)
     if place.exists() and not _is_record(place):
         return [f"{place} is another file; it was not overwritten."]
-    stored = {name: plan.to_toml() for name, plan in plans.items()}
+    stored = {"source": source.to_toml(), "target": target.to_toml()}
     about = {"kind": kind, "table": _hash_file(path), "facts": dict(facts), "plans": stored}
     _write_json(place, {"format": RECORD, "version": VERSION, **about})
     return []

@@ -15,8 +15,8 @@ from typing import Any
 from isthmus._core.files import as_path, show_path, write_whole
 from isthmus._version import __version__
 from isthmus.exceptions import InputError, import_extra
-from isthmus.view.report.answers import read_chapter
-from isthmus.view.report.contents import Chapter, Inputs, shorten
+from isthmus.view.report.chapters import Chapter, read_chapter
+from isthmus.view.report.contents import Inputs, shorten
 
 TITLE = "isthmus report"
 # Files of the templates that are no templates.
@@ -113,8 +113,6 @@ def render_report(
     *,
     source: File | None = None,
     target: File | None = None,
-    id: Sequence[str] = (),
-    label: str | None = None,
     title: str = TITLE,
     formats: Formats = ({}, {}),
 ) -> str:
@@ -127,10 +125,6 @@ def render_report(
         evaluate``: a chapter for each.
     source, target : path, optional
         The files of both domains, to show their rows.
-    id : sequence of str
-        Columns that name the rows; by default those that the command used.
-    label : str, optional
-        The column of classes; by default the one that the command used.
     title : str
         The title of the page.
     formats : pair of mappings
@@ -140,7 +134,7 @@ def render_report(
         raise InputError("files: expected a list of files, got none.")
     _, script = load_libraries()  # a missing package is reported before anything is computed
     given = [None if path is None else as_path(path) for path in (source, target)]
-    inputs = Inputs(given[0], given[1], tuple(id), label, formats)
+    inputs = Inputs(given[0], given[1], formats)
     return render_page([read_chapter(as_path(path), inputs) for path in files], title, script)
 
 

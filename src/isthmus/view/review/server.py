@@ -53,20 +53,20 @@ def find_refusal(request: Any, hosts: frozenset[str], token: str) -> tuple[int, 
     return None
 
 
-class _Pages:
-    """The answers to requests that the guard lets pass. One tab writes at a time."""
+def render_pages(title: str, kind: str) -> dict[str, str]:
+    """Return the page, and its script and style, which are no templates."""
+    jinja2 = import_extra("jinja2", "review", "The review page needs")
+    loader = jinja2.PackageLoader(__package__)
+    templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
+    plain = {name: str(loader.get_source(templates, name)[0]) for name in TYPES if name != PAGE}
+    return plain | {PAGE: str(templates.get_template("review.html.j2").render(title=title, kind=kind))}
 
-    def __init__(self, review: Review, title: str) -> None:
-        self.review, self.title, self.tab = review, title, ""
-        jinja2 = import_extra("jinja2", "review", "The review page needs")
-        loader = jinja2.PackageLoader(__package__)
-        self.templates = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
 
-    def text(self, name: str) -> str:
-        """Return the page, or its script or style, which are no templates."""
-        if name != PAGE:
-            return str(self.templates.loader.get_source(self.templates, name)[0])
-        return str(self.templates.get_template("review.html.j2").render(title=self.title, kind=self.review.task.kind))
+class Writer:
+    """What tabs of the page want, done for one of them at a time."""
+
+    def __init__(self, review: Review) -> None:
+        self.review, self.tab = review, ""
 
     def act(self, words: Any) -> tuple[int, dict[str, Any]]:
         """Do what a tab wants, and return the status and the state of the review."""
@@ -82,22 +82,19 @@ class _Pages:
             # A tab that only looks is told; one that wants to write is refused.
             return 200 if action in ("claim", "state") else 409, {"elsewhere": True}
         try:
-            self._change(action, words)
+            if action == "answer":
+                self.review.answer(words.get("source", ""), words.get("target", ""), words.get("verdict", ""))
+            elif action == "undo":
+                self.review.undo()
+            elif action == "again":
+                self.review.start()
+            elif action not in ("claim", "state"):
+                raise InputError(f"action: expected one of the page's, got {action!r:.40}.")
         except InputError as error:
             return 400, {"problem": str(error)}
         except OSError as error:
             return 500, {"problem": f"{self.review.log.path}: could not write the answer: {error.strerror}."}
         return 200, self.review.state()
-
-    def _change(self, action: str, words: dict[str, str]) -> None:
-        if action == "answer":
-            self.review.answer(words.get("source", ""), words.get("target", ""), words.get("verdict", ""))
-        elif action == "undo":
-            self.review.undo()
-        elif action == "again":
-            self.review.start()
-        elif action not in ("claim", "state"):
-            raise InputError(f"action: expected one of the page's, got {action!r:.40}.")
 
 
 def make_app(review: Review, title: str, hosts: frozenset[str], token: str) -> Any:
@@ -110,7 +107,7 @@ def make_app(review: Review, title: str, hosts: frozenset[str], token: str) -> A
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    pages = _Pages(review, title)
+    pages, writer = render_pages(title, review.task.kind), Writer(review)
 
     async def guard(request: Any, answer: Any) -> Any:
         refusal = find_refusal(request, hosts, token)
@@ -120,12 +117,11 @@ def make_app(review: Review, title: str, hosts: frozenset[str], token: str) -> A
 
     async def show(request: Any) -> Any:
         name = request.path_params["name"] or PAGE
-        known = name in TYPES
-        return Response(
-            pages.text(name) if known else "no such page", 200 if known else 404, media_type=TYPES.get(name)
-        )
+        if name not in pages:
+            return Response("no such page", 404)
+        return Response(pages[name], media_type=TYPES[name])
 
-    async def act(request: Any) -> Any:
+    async def change(request: Any) -> Any:
         body = b""
         async for piece in request.stream():
             body += piece
@@ -135,11 +131,11 @@ def make_app(review: Review, title: str, hosts: frozenset[str], token: str) -> A
             words = json.loads(body)
         except (ValueError, RecursionError):
             words = None
-        status, state = await run_in_threadpool(pages.act, words)
+        status, state = await run_in_threadpool(writer.act, words)
         return JSONResponse(state, status)
 
     routes = [
-        Route(f"/{token}/act", act, methods=["POST"]),
+        Route(f"/{token}/act", change, methods=["POST"]),
         Route(f"/{token}/{{name:path}}", show, methods=["GET"]),
     ]
     return Starlette(routes=routes, middleware=[Middleware(BaseHTTPMiddleware, dispatch=guard)])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -25,7 +26,6 @@ ENOUGH, UNCHANGED = 10, 0.005
 # Asked of nobody: a question is a row and an option of it.
 Question = tuple[int, int]
 Progress = Callable[..., None]
-Verdicts = Mapping[int, Mapping[int, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Review:
         self._lock = threading.RLock()
         self._places = [{id: k for k, id in enumerate(ids)} for ids in (task.rows, task.options)]
         self.reserved, self.sample = reserve_rows(task.rows)
-        self._verdicts: dict[int, dict[int, str]] = {}
+        self._verdicts: defaultdict[int, dict[int, str]] = defaultdict(dict)
         for pair, verdict in log.verdicts.items():
             self._note(self._find(pair), verdict)
         self._proposal: Proposal | None = None
@@ -91,11 +91,10 @@ class Review:
         return row, option
 
     def _note(self, question: Question, verdict: str | None) -> None:
-        told = self._verdicts.setdefault(question[0], {})
-        if verdict is None:
-            told.pop(question[1], None)
-        else:
-            told[question[1]] = verdict
+        row, option = question
+        self._verdicts[row].pop(option, None)
+        if verdict is not None:
+            self._verdicts[row][option] = verdict
 
     def start(self) -> None:
         """Match (again) in the background, with the decisions so far; nothing where that goes on already."""
@@ -170,7 +169,7 @@ class Review:
                 "ready": found is not None,
                 "sentence": None if found is None else found.sentence,
                 "answered": len(self.log),
-                "new": self._count_taught() - self._learned,
+                "new": sum(len(self._list_taught(verdict)) for verdict in (YES, NO)) - self._learned,
                 "question": None if question is None else self._show(question),
                 "quality": self._measure(),
                 "changes": self._changes,
@@ -178,9 +177,6 @@ class Review:
                 "last": self._last,
                 "again": self.task.again,
             }
-
-    def _count_taught(self) -> int:
-        return sum(len(self._list_taught(verdict)) for verdict in (YES, NO))
 
     def _show(self, question: Question) -> dict[str, Any]:
         source, target = self.task.name(question)
@@ -198,14 +194,14 @@ class Review:
 
     def _iterate_sample(self, found: Proposal) -> Any:
         for row in self.sample.tolist():
-            told = self._verdicts.get(row, {})
+            told = self._verdicts[row]
             if not is_resolved(found, row, told):
                 yield from ((row, option) for option in found.options(row) if option not in told)
 
     def _iterate_chosen(self, found: Proposal) -> Any:
         taken = {option for told in self._verdicts.values() for option, said in told.items() if said == YES}
         for row, option in found.questions:
-            told = self._verdicts.get(row, {})
+            told = self._verdicts[row]
             several = self.task.kind == "label"
             if option not in told and YES not in told.values() and (several or option not in taken):
                 yield row, option
@@ -217,7 +213,7 @@ class Review:
             return []
         rows = []
         for cut in CUTS:
-            seen = measure_sample(found, self.sample.tolist(), lambda row: self._verdicts.get(row, {}), cut)
+            seen = measure_sample(found, self.sample.tolist(), lambda row: self._verdicts[row], cut)
             ends = {name: None if share is None else asdict(share) for name, share in seen.shares.items()}
             claims = int(((found.claim >= 0) & (found.confidence >= cut)).sum())
             rows.append({"cut": cut, "claims": claims, **asdict(seen), **ends})

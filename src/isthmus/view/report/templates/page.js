@@ -81,12 +81,7 @@
 
   function traces(cloud, plane, domain, shown) {
     const [x, y] = cloud[plane], found = new Map();
-    const links = { type: "scatter", mode: "lines", x: [], y: [], hoverinfo: "skip",
-      line: { width: 0.7, color: variable("--soft") }, opacity: 0.45 };
     const visible = (i) => shown.domain[cloud.domain[i]] && shown.group[cloud.group[i]];
-    if (plane === "after") for (const [i, j] of cloud.links) {
-      if (visible(i) && visible(j)) { links.x.push(x[i], x[j], null); links.y.push(y[i], y[j], null); }
-    }
     for (let i = 0; i < x.length; i++) {
       const d = cloud.domain[i], g = cloud.group[i], known = cloud.known[i];
       if (domain !== null && d !== domain) continue;
@@ -107,8 +102,7 @@
     }
     // Unlabelled rows are drawn first, small groups above large ones.
     const known = (trace) => Number(!trace.marker.symbol.endsWith("open"));
-    const order = [...found.values()].sort((a, b) => known(a) - known(b) || b.x.length - a.x.length);
-    return links.x.length ? [links, ...order] : order;
+    return [...found.values()].sort((a, b) => known(a) - known(b) || b.x.length - a.x.length);
   }
 
   for (const box of document.querySelectorAll(".cloud")) {

@@ -1,15 +1,15 @@
 """
-Two domains before and after MLHD
-=================================
+Two domains in the space of MLHD
+================================
 
-Before the fit each domain has its own axes; after it, both are in one space where the classes agree.
+Each domain has its own columns; after the fit, both are in one space where the classes agree.
 """
 
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import MLHD
 from isthmus.data import load_digits
-from isthmus.view import plot_before_after
+from isthmus.view import plot_common_space
 
 d = load_digits(3, n_source=150, n_target=200, random_state=100)
 rows = d.X_source, d.y_source, d.X_target, d.y_target
@@ -17,4 +17,4 @@ model = MLHD(source_transformer=StandardScaler(), target_transformer=StandardSca
 print(model.result_)
 
 # %%
-plot_before_after(model, *rows)
+plot_common_space(model, *rows).figure
