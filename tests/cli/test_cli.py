@@ -53,7 +53,7 @@ def test_systems_are_filtered_by_the_data_at_hand(capsys):
     status, out, err = run("systems", "--no-pairs", "--labels", "--no-equal-features", capsys=capsys)
     assert (status, out, err) == (0, f"{isthmus.systems(pairs=False, equal_features=False)}\n", "")
     found = json.loads(run("systems", "--no-labels", "--no-controls", "--json", capsys=capsys)[1])["systems"]
-    assert [row["name"] for row in found] == [s.name for s in isthmus.systems(labels=False).where(control=False)]
+    assert [row["name"] for row in found] == [s.name for s in isthmus.systems(labels=False, control=False)]
     for name in cli_systems.FILTERS:
         assert (
             run("systems", f"--no-{name.replace('_', '-')}", capsys=capsys)[1]

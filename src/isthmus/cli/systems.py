@@ -41,6 +41,6 @@ def run(options: argparse.Namespace) -> None:
     from isthmus.study.registry import systems
 
     console = Console.of(options)
-    found = systems(**{name: getattr(options, name) for name in FILTERS}).where(control=options.controls)
+    found = systems(**{name: getattr(options, name) for name in FILTERS}, control=options.controls)
     console.say(*str(found).splitlines())
     console.answer({"systems": [{field: getattr(system, field) for field in FIELDS} for system in found]})
