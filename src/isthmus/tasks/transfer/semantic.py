@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils import InputTags, get_tags
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, check_number, is_sparse
@@ -26,10 +25,13 @@ from isthmus.tasks.transfer.result import LabelTransfer
 
 # The inverse penalty of logistic regression: on rows of unit length weights have to be large.
 STRENGTH = 10.0
+# Folds of labelled rows, held out to find the power of probabilities.
+FOLDS = 5
 # Queries that are compared with the whole gallery at once.
 BLOCK = 1024
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SemanticMatching(TwoDomainEstimator):
     r"""Search across two domains by class: the probability that two rows are of the same one.
 
@@ -38,8 +40,6 @@ class SemanticMatching(TwoDomainEstimator):
     Each domain has a rule of its own, and the common space is that of the classes' probabilities. Nothing is learned
     *across* the domains: what joins them are the names of the classes. It is a similarity and no metric (a row is not
     most similar to itself), and it knows of no difference between two rows that are surely of one class.
-
-    With :func:`~isthmus.tasks.transfer.semantic.correlate_first` both rules see rows in the space of known pairs.
 
     **When to use it.** To find rows of the same class, where every class has a labelled target row. With 1 to 5
     labels per class it found more of them than MLHD among the first ten, by 2 to 13 points on digits, mfeat, Reuters
@@ -58,10 +58,6 @@ class SemanticMatching(TwoDomainEstimator):
         :class:`~isthmus.estimators.controls.SelfTrainedLDA` on rows prepared as above, which uses labelled and
         unlabelled target rows and nothing of the source; where ``fit`` is given ``shared`` columns, which teach the
         target's own, it is :class:`~isthmus.LabelTransfer`.
-    n_folds : int or None
-        Each rule's probabilities are raised to the power that makes them most true on labelled rows held out in so
-        many folds. Rows that are alone in their class are never held out; where all are, the power is 1. None: no
-        such correction, the powers are 1.
     n_neighbors : int
         How many rows :meth:`kneighbors` returns by default.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
@@ -72,7 +68,9 @@ class SemanticMatching(TwoDomainEstimator):
     source_rule_, target_rule_ : object
         The fitted rules.
     powers_ : dict of str to float
-        For "source" and "target", the power of the probabilities; below 1 the rule was too sure of itself.
+        For "source" and "target", the power of the rule's probabilities that makes labelled rows, held out in five
+        folds, most likely; below 1 the rule was too sure of itself. Rows that are alone in their class are never held
+        out; where all are, the power is 1.
     unlabelled_classes_ : array
         Classes that no target row is labelled with.
     classes_ : array
@@ -104,32 +102,17 @@ class SemanticMatching(TwoDomainEstimator):
     # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
 
-    source_rule: Any
-    target_rule: Any
-    n_folds: int | None
-    n_neighbors: int
-    source_rule_: Any
-    target_rule_: Any
-    powers_: dict[str, float]
-    unlabelled_classes_: NDArray[Any]
-    _gallery: FloatArray
-
-    def __init__(
-        self,
-        source_rule: Any = None,
-        target_rule: Any = None,
-        *,
-        n_folds: int | None = 5,
-        n_neighbors: int = 10,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    source_rule: Any = field(default=None, kw_only=False)
+    target_rule: Any = field(default=None, kw_only=False)
+    n_neighbors: int = 10
+    source_rule_: Any = field(init=False)
+    target_rule_: Any = field(init=False)
+    powers_: dict[str, float] = field(init=False)
+    unlabelled_classes_: NDArray[Any] = field(init=False)
+    _gallery: FloatArray = field(init=False)
 
     def _validate(self) -> None:
         super()._validate()
-        if self.n_folds is not None:
-            check_number(self.n_folds, "n_folds", low=2, whole=True)
         source, target = self.source_rule, self.target_rule
         if source is not None and (
             isinstance(source, TwoDomainEstimator) or not (is_classifier(source) and hasattr(source, "predict_proba"))
@@ -149,8 +132,7 @@ class SemanticMatching(TwoDomainEstimator):
         check_two_classes(domains)
         n_classes = len(domains.classes)
         rules = self._fit_source(domains), self._fit_target(domains)
-        folds = self.n_folds
-        powers = {name: 1.0 if folds is None else self._power(domains, name, int(folds)) for name in DOMAINS}
+        powers = {name: self._power(domains, name) for name in DOMAINS}
         P = _probabilities(rules[0], domains.source.X, n_classes)
         known = np.unique(domains.target.y[domains.target.labelled])
         return {
@@ -178,7 +160,7 @@ class SemanticMatching(TwoDomainEstimator):
             y = np.where(np.isin(np.arange(len(y)), rows), y, UNLABELLED)
         return rule.fit(domains.source.X, domains.source.y, domains.target.X, y, shared=domains.shared)
 
-    def _power(self, domains: TwoDomains, domain: str, n_folds: int) -> float:
+    def _power(self, domains: TwoDomains, domain: str) -> float:
         """Return the power of a rule's probabilities, by held-out labelled rows of its domain."""
         both = {"source": (domains.source, self._fit_source), "target": (domains.target, self._fit_target)}
         rows, fit_rule = both[domain]
@@ -187,7 +169,7 @@ class SemanticMatching(TwoDomainEstimator):
             rule = fit_rule(domains, taught)
             return lambda out: _probabilities(rule, rows.X[out], len(domains.classes))
 
-        return cross_fit_power(fit, rows.y, n_folds)
+        return cross_fit_power(fit, rows.y, FOLDS)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Return the probabilities of the classes (n, C) by the domain's rule; inner products compare them."""
@@ -204,15 +186,9 @@ class SemanticMatching(TwoDomainEstimator):
 
     def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
         """Return the probability (n, m) that a row of A and a row of B, of any domains, are of the same class."""
-        a, b = self._both(A, B, domains)
-        return np.asarray(a @ b.T)
-
-    def pair_score(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """Return the probability (n,) that each row of A is of the same class as the row of B in the same place."""
-        a, b = self._both(A, B, domains)
-        if len(a) != len(b):
-            raise InputError(f"B: expected {len(a)} rows, as many as A, got {len(b)}.")
-        return np.asarray(np.einsum("ij,ij->i", a, b))
+        first, second = two_names(domains)
+        rows = self._rows(A, first, "A"), self._rows(B, second, "B")
+        return np.asarray(self._posteriors(rows[0], first) @ self._posteriors(rows[1], second).T)
 
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
@@ -242,12 +218,6 @@ class SemanticMatching(TwoDomainEstimator):
         check_number(k, "k", low=1, high=g.shape[0], whole=True)
         return _rank(self._posteriors(q, names[0]), self._posteriors(g, names[1]), int(k))
 
-    def _both(self, A: Any, B: Any, domains: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the probabilities of the classes, of rows of two domains."""
-        first, second = two_names(domains)
-        rows = self._rows(A, first, "A"), self._rows(B, second, "B")
-        return self._posteriors(rows[0], first), self._posteriors(rows[1], second)
-
     def _posteriors(self, rows: Matrix, domain: str) -> FloatArray:
         rule = self.source_rule_ if domain == DOMAINS[0] else self.target_rule_
         with config_context(transform_output="default"):  # no frames within a rule: they can't be sparse
@@ -261,34 +231,6 @@ class SemanticMatching(TwoDomainEstimator):
 def _make_preparation(X: Matrix) -> Any:
     """Return a pipeline to rows of unit length; columns are standardized first, unless they are sparse."""
     return make_pipeline(Normalizer()) if is_sparse(X) else make_pipeline(StandardScaler(), Normalizer())
-
-
-def correlate_first(common: TwoDomainEstimator) -> dict[str, FunctionTransformer]:
-    """Return the transformers for semantic correlation matching: both rules then see rows in a fitted common space.
-
-    With :class:`~isthmus.CCA` of known pairs this is the SCM of Rasiwasia et al. (2010). Of pairs 100 to 300 whose
-    rows are labelled in both domains, it found more rows of the same class than the rules alone on text and mfeat
-    (mean average precision +.015 to +.12, two development seeds), fewer on digits (-.01 and -.02).
-
-    Examples
-    --------
-    >>> from isthmus import CCA
-    >>> from isthmus.data.datasets import load_digits
-    >>> d = load_digits(10)
-    >>> known = np.flatnonzero(d.y_target >= 0)[:60]
-    >>> pairs = np.c_[np.searchsorted(d.y_source, d.y_target[known]), known]
-    >>> cca = CCA().fit(d.X_source, None, d.X_target, None, pairs=pairs)
-    >>> matching = SemanticMatching(**correlate_first(cca)).fit(d.X_source, d.y_source, d.X_target, d.y_target)
-    >>> matching.kneighbors(d.X_test[:1], 3)[1].shape
-    (1, 3)
-    """
-    found = {name: partial(_project, common, domain=name) for name in DOMAINS}
-    return {f"{name}_transformer": FunctionTransformer(call, accept_sparse=True) for name, call in found.items()}
-
-
-def _project(common: TwoDomainEstimator, X: Any, domain: str) -> Matrix:
-    """Return rows in a common space, as sparse ones: of these no column is standardized, which would undo weights."""
-    return sp.csr_array(common.transform(X, domain))
 
 
 def _probabilities(rule: Any, X: Matrix, n_classes: int) -> FloatArray:
