@@ -187,7 +187,7 @@ def cases() -> dict[str, Case]:
                 isthmus.RidgeMap(**encoded).fit(A.round(), None, sparse, None, pairs="rows"), A.round(), sparse
             ),
             "label-transfer": Case(isthmus.LabelTransfer().fit(A, names, B, some), A, B),
-            "semantic": Case(isthmus.SemanticMatching(n_folds=None).fit(A, names, B, some), A, B),
+            "semantic": Case(isthmus.SemanticMatching().fit(A, names, B, some), A, B),
             "corrupted": Case(Corrupted(isthmus.ARC(), random_state=0).fit(A, names, B, some), A, B),
             "target 1-NN": Case(TargetOnly().fit(A, y, B, y), None, B),
             "tables": features_case(),

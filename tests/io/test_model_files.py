@@ -110,7 +110,7 @@ def assert_same(model, X, tmp_path):
     return read
 
 
-@each_system(systems().where(control=False))
+@each_system(systems(control=False))
 def test_sparse_rows(system, tmp_path):
     model, X = fitted(system, sparse=True)
     assert_same(model, X, tmp_path)

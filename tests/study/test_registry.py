@@ -71,7 +71,7 @@ def test_the_table_is_filtered_by_what_there_is(data, without, among):
 
 def test_nothing_is_learned_from_nothing():
     assert not len(systems(labels=False, pairs=False))
-    assert len(systems().where(control=True)) + len(systems().where(control=False)) == len(systems())
+    assert len(systems(control=True)) + len(systems(control=False)) == len(systems())
 
 
 def test_what_a_system_needs_is_said_in_words():
@@ -167,7 +167,7 @@ def test_tables_of_the_docs_name_systems_and_classes_as_the_registry_does():
 
 
 def test_a_metric_after_cca_needs_labels():
-    names = {system.name for system in systems().where(labels=False)}
+    names = {system.name for system in systems(labels=False)}
     assert "cca+nn" in names
     assert not names & {"cca+itml", "kcca+itml"}
     assert systems()["cca+itml"].needs == "labels"

@@ -24,8 +24,7 @@ from isthmus.geometry.kernels import RBF
 from isthmus.study import TextTable
 from isthmus.study import study as run
 from isthmus.study.design import Entrant, predict_by_target_rows
-from isthmus.study.fingerprints import SCHEME, describe, fingerprint
-from isthmus.study.records import RecordStore
+from isthmus.study.records import SCHEME, RecordStore, as_json_value, fingerprint
 from isthmus.study.study import Study
 from isthmus.study.trial_rows import CorruptedRows, PairRows, Trial, draw_rows, take_pair_rows
 
@@ -427,7 +426,7 @@ def test_readings_grids_and_figures_enter_where_they_matter():
     assert one.fingerprint("", "mlhd", "default") == two.fingerprint("", "mlhd", "default")
 
 
-def test_a_text_for_a_value_has_no_address_and_sees_what_differs():
+def test_a_fingerprint_has_no_address_and_sees_what_differs():
     class Plain:
         def __init__(self, size):
             self.size = size
@@ -435,10 +434,10 @@ def test_a_text_for_a_value_has_no_address_and_sees_what_differs():
     values = [Plain(1), Plain(2), lambda x: x + 1, lambda x: x + 2, partial(load_digits, 2), partial(load_digits, 3),
               {"a": np.arange(3)}, {"a": np.arange(3.0)}, sp.eye(3, format="csr"), np.array(["a", None], dtype=object),
               FunctionTransformer(np.sqrt), FunctionTransformer(np.log), MLHD, MLHD(), None, 1, 1.0, "1"]  # fmt: skip
-    texts = [describe(value) for value in values]
-    assert len(set(texts)) == len(values)
-    assert not any("0x" in text for text in texts)
-    assert describe(Plain(1)) == texts[0]
+    marks = [fingerprint(value) for value in values]
+    assert len(set(marks)) == len(values)
+    assert fingerprint(Plain(1)) == marks[0]
+    assert "0x" not in as_json_value(lambda x: x)
 
 
 def drawn_from(generator):
@@ -507,26 +506,26 @@ def test_one_content_in_another_layout_is_the_same():
 
 
 def test_sets_and_mappings_have_no_order_and_cycles_end():
-    assert describe({"a": 1, "b": 2}) == describe({"b": 2, "a": 1})
+    assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     held = {"x": 1}
     held["self"] = held
-    assert "cycle" in describe(held)
+    assert fingerprint(held) == fingerprint(copy.deepcopy(held)) != fingerprint({"x": 1})
 
 
 def test_where_in_the_package_a_class_is_does_not_matter(monkeypatch):
     """Modules may be moved: what is asked is the same."""
-    before = describe([MLHD(), RBF(1.0), load_toy])
+    before, alone = fingerprint(MLHD(), RBF(1.0), load_toy), fingerprint(MLHD())
     for each in (MLHD, RBF, load_toy):
         monkeypatch.setattr(each, "__module__", "isthmus.somewhere.else_")
-    assert describe([MLHD(), RBF(1.0), load_toy]) == before
+    assert fingerprint(MLHD(), RBF(1.0), load_toy) == before
     monkeypatch.setattr(MLHD, "__module__", "another.package")
-    assert describe(MLHD()) not in before
+    assert fingerprint(MLHD()) != alone
 
 
 @pytest.mark.slow
 def test_a_text_is_the_same_in_another_process():
     code = (
-        "from isthmus.study.fingerprints import fingerprint; import numpy as np; "
+        "from isthmus.study.records import fingerprint; import numpy as np; "
         "print(fingerprint({'a', 'b', 'c'}, np.random.default_rng(0), lambda x: x in {'u', 'v', 'w'}))"
     )
     paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -539,7 +538,7 @@ def test_a_text_is_the_same_in_another_process():
 
 def test_the_version_of_the_package_enters(monkeypatch):
     before = fingerprint("a")
-    monkeypatch.setattr("isthmus.study.fingerprints.__version__", "99")
+    monkeypatch.setattr("isthmus.study.records.__version__", "99")
     assert fingerprint("a") != before
 
 
@@ -556,7 +555,7 @@ KINDS = {
     "NumPy's numbers": ({"pair_weight": np.array([0.5, 2.0])}, (0.5, 2.0)),
     "NumPy's whole numbers": ({"max_iter": tuple(np.arange(200, 202))}, (200, 201)),
     "a tuple": ({"bounds": ((0.4, 1.2), (0.6, 1.4))}, ("(0.4, 1.2)", "(0.6, 1.4)")),
-    "an object": ({"source_kernel": (RBF(1.0), RBF(2.0))}, (describe(RBF(1.0)), describe(RBF(2.0)))),
+    "an object": ({"source_kernel": (RBF(1.0), RBF(2.0))}, (repr(RBF(1.0)), repr(RBF(2.0)))),
 }
 
 
@@ -652,7 +651,7 @@ def test_records_of_another_version_or_without_a_fingerprint_are_not_reused(tmp_
         results.add([replace(r, fingerprint=None) for r in results.read().values()])
         results.merge()
     else:
-        monkeypatch.setattr("isthmus.study.fingerprints.__version__", "99")
+        monkeypatch.setattr("isthmus.study.records.__version__", "99")
         study = base()
     with pytest.warns(UserWarning, match="^4 records of another version"):
         study.run(seeds=range(2), folder=tmp_path)

@@ -54,16 +54,16 @@ from isthmus.tasks.transfer.result import LabelTransfer
 from isthmus.tasks.transfer.scoring import (
     Discriminant,
     LinearRule,
+    LinearScores,
     MappedRule,
-    MappedScores,
     NearestMean,
+    Pool,
     Probabilities,
     SubsetRule,
     TiedClasses,
     Vote,
     WeightedSum,
 )
-from isthmus.tasks.transfer.shared_evidence import LinearScores, Pool, UnitScores
 
 # Words or characters of a term: a text takes memory in proportion to it.
 LONGEST_NGRAM = 32
@@ -133,8 +133,8 @@ VALUES: tuple[type, ...] = (
     *(References, Background, PrincipalAxes, AffineMap),
     *(AutoNewton, DualNewton, BlockNewton, BregmanProjections, Result, StoredPoint, Packed),
     *(KernelMachine, SoftLDA, Preparation, LinearRule, MappedRule),
-    *(Discriminant, NearestMean, Vote, Probabilities, MappedScores, SubsetRule, TiedClasses, WeightedSum),
-    *(LinearScores, UnitScores, Pool),
+    *(Discriminant, NearestMean, Vote, Probabilities, SubsetRule, TiedClasses, WeightedSum),
+    *(LinearScores, Pool),
     *(Features, Plan, Numbers, Categories, MatrixPart, Words, Characters),
 )
 # Those whose work and memory are bounded by their input and their arrays, within `LIMITS`.

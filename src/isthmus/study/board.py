@@ -16,8 +16,7 @@ from isthmus._core.validation import BoolArray, FloatArray, check_choice
 from isthmus.evidence.comparison import Difference, holm, paired_difference
 from isthmus.exceptions import InputError
 from isthmus.study.design import SETTINGS, Design
-from isthmus.study.fingerprints import SCHEME
-from isthmus.study.records import Record
+from isthmus.study.records import SCHEME, Record
 
 # The significance level of a claim.
 LEVEL = 0.05

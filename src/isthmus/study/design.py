@@ -19,7 +19,7 @@ from sklearn.base import clone
 from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, check_choice, short_repr
 from isthmus.evidence.scores import mean_average_precision, precision_at_k
 from isthmus.exceptions import InputError
-from isthmus.study.fingerprints import SCHEME, describe, fingerprint
+from isthmus.study.records import SCHEME, fingerprint
 from isthmus.study.registry import systems
 from isthmus.study.trial_rows import Trial, TrialRows
 
@@ -309,16 +309,22 @@ class Design:
             if entrant.takes_part(group, variant):
                 yield from entrant.cells(settings)
 
+    def load(self, trial: Trial) -> tuple[Any, str]:
+        """Return the loaded data of a trial, and their fingerprint; None and "" if the rows have no ``load_data``.
+
+        The files that a loader reads may change, so the data are loaded to compute it.
+        """
+        data = getattr(self.rows, "load_data", lambda trial: None)(trial)
+        return data, "" if data is None else f"-{fingerprint(data).removeprefix(SCHEME)}"
+
     def draw(self, trial: Trial) -> tuple[Any, str]:
         """Return the rows of a trial and the fingerprint of the data that they were drawn from."""
         rows: Any = self.rows
-        if not hasattr(rows, "load_data"):
-            return rows(trial), ""
-        data = rows.load_data(trial)
-        return rows.draw_rows(data, trial), _data_fingerprint(data)
+        data, mark = self.load(trial)
+        return rows.draw_rows(data, trial) if hasattr(rows, "load_data") else rows(trial), mark
 
     def fingerprint(self, variant: str, column: str, setting: str) -> str:
-        """Return the first part of the fingerprint of a record; :meth:`data_fingerprint` is the second.
+        """Return the first part of the fingerprint of a record; :meth:`load` returns the second.
 
         A stored record with another fingerprint is not reused.
         """
@@ -330,19 +336,7 @@ class Design:
             found[variant, column, setting] = fingerprint(rows, variant, *system, self.task)
         return found[variant, column, setting]
 
-    def data_fingerprint(self, trial: Trial) -> str:
-        """Return the fingerprint of the loaded data of a trial; "" if the rows have no ``load_data``.
-
-        The files that a loader reads may change, so the data are loaded to compute it.
-        """
-        load = getattr(self.rows, "load_data", lambda trial: None)
-        return _data_fingerprint(load(trial))
-
     @cached_property
     def _fingerprints(self) -> tuple[str, dict[tuple[str, str, str], str]]:
-        """The description of the rows, and a cache of fingerprints: rows may be large, and every trial needs them."""
-        return describe(self.rows), {}
-
-
-def _data_fingerprint(data: Any) -> str:
-    return "" if data is None else f"-{fingerprint(data).removeprefix(SCHEME)}"
+        """The fingerprint of the rows, and a cache of those of records: rows may be large, every trial needs them."""
+        return fingerprint(self.rows), {}

@@ -1,28 +1,36 @@
 """Records of a study: the result of each system in each trial, as JSON lines in a folder.
 
-Every field is checked when a file is read; files are written whole or not at all.
+Every field is checked when a file is read; files are written whole or not at all. A record has a fingerprint of what
+produced it (:func:`fingerprint`): a short text that changes when anything that produced it does.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import json
 import math
 import os
+import pickle
+import re
+import types
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import joblib
 import numpy as np
 import scipy
+import scipy.sparse as sp
 import sklearn
 
 from isthmus._core.files import write_text
 from isthmus._version import __version__
 from isthmus.exceptions import InputError
-from isthmus.study.fingerprints import describe
 
 try:
     import fcntl
@@ -175,29 +183,29 @@ def _parse(path: Path) -> Iterator[Record]:
     # Not splitlines: a message may hold one of the rarer ends of a line, which JSON leaves as they are.
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
         try:
-            record = _check_record(json.loads(line))
+            values = json.loads(line)
+            grid = values.pop("grid", None)
+            record = Record(**values, grid=None if grid is None else tuple(grid))
+            good = _has_types(record)
         except (AttributeError, KeyError, ValueError, TypeError, RecursionError):
-            raise InputError(
-                f"{path}, line {number}: expected a record of a study, got {line[:60]!r}; mend or remove it."
-            ) from None
+            good = False
+        if not good:
+            got = f"{line[:60]!r}; mend or remove it"
+            raise InputError(f"{path}, line {number}: expected a record of a study, got {got}.")
         wrong = [s for s in (record.score, *(record.grid or ())) if s is not None and not 0 <= s <= 1]
         if wrong:
             raise InputError(f"{path}, line {number}: expected scores from 0 to 1, got {wrong[0]:g}.")
         yield record
 
 
-def _check_record(values: Any) -> Record:
-    """Return the record with these fields; raise an error where one has the wrong type."""
-    grid = values.pop("grid", None)
-    record = Record(**values, grid=None if grid is None else tuple(grid))
+def _has_types(record: Record) -> bool:
+    """Return whether every field of a record has its type."""
     texts = [getattr(record, name) for name in _TEXTS] + [record.fingerprint or ""]
     numbers = [record.seed, record.seconds, *(record.figures or {}).values()]
     numbers += [value for value in (record.score, record.gap, *(record.grid or ())) if value is not None]
+    plain = all(value is as_json_value(value) for value in record.parameters.values())
     good = all(isinstance(text, str) for text in texts) and all(map(_is_number, numbers))
-    good = good and all(value is as_json_value(value) for value in record.parameters.values())
-    if not good or not isinstance(record.seed, int):
-        raise ValueError
-    return record
+    return plain and good and isinstance(record.seed, int)
 
 
 def as_json_value(value: Any) -> Any:
@@ -210,8 +218,106 @@ def as_json_value(value: Any) -> Any:
     """
     if isinstance(value, np.generic):
         return as_json_value(value.item())
-    return value if value is None or isinstance(value, bool | str) or _is_number(value) else describe(value)
+    plain = value is None or isinstance(value, bool | str) or _is_number(value)
+    return value if plain else _ADDRESS.sub("", repr(value))
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -math.inf < value < math.inf
+
+
+# Digits of a fingerprint, and the prefix of every one: those of earlier schemes can't be compared with these.
+LENGTH, SCHEME = 16, "v3-"
+_ROOT = __name__.partition(".")[0]
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def fingerprint(*parts: Any) -> str:
+    """Return sixteen hexadecimal digits for any values and the version of this package, after the scheme's prefix.
+
+    Arrays, sparse matrices and data frames count by their content, random generators by their state, estimators by
+    class and parameters, dataclasses by the fields that they compare by, functions by name and code, other objects
+    by what pickle would store of them. Classes and functions of this package count by name alone, wherever in the
+    package they are: its version stands for their code.
+
+    Examples
+    --------
+    >>> from isthmus import MLHD
+    >>> fingerprint(MLHD()) == fingerprint(MLHD()) != fingerprint(MLHD(pair_weight=2.0))
+    True
+    >>> fingerprint(np.random.default_rng(0)) == fingerprint(np.random.default_rng(1))
+    False
+    """
+    found: str = joblib.hash([__version__, *(_simplify(part) for part in parts)])
+    return SCHEME + found[:LENGTH]
+
+
+def _simplify(value: Any, within: tuple[int, ...] = ()) -> Any:
+    """Return the content of a value as texts, numbers, lists and mappings, which hash alike in every process."""
+    if type(value) in (type(None), bool, int, float, str, bytes):
+        return value
+    if id(value) in within:  # an object that holds itself
+        return f"<cycle {len(within) - within.index(id(value))}>"
+
+    def simplify_each(values: Iterable[Any]) -> list[Any]:
+        return [_simplify(each, (*within, id(value))) for each in values]
+
+    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
+        cells = np.asarray(value).ravel()  # in one order, whatever the layout
+        return ["array", *value.shape, simplify_each(cells) if cells.dtype.hasobject else joblib.hash(cells)]
+    if isinstance(value, Mapping):
+        return dict(zip(map(joblib.hash, simplify_each(value)), simplify_each(value.values()), strict=True))
+    if isinstance(value, AbstractSet):
+        return ["set", *sorted(map(joblib.hash, simplify_each(value)))]
+    if type(value) in (list, tuple):
+        return simplify_each(value)
+    parts = _take_apart(value)
+    return _hash_pickle(value, simplify_each) if parts is None else simplify_each(parts)
+
+
+def _take_apart(value: Any) -> list[Any] | None:
+    """Return what counts of a value whose pickled form has more or less; None of other values."""
+    if isinstance(value, np.ma.MaskedArray):
+        return ["masked", np.ma.getdata(value), np.ma.getmaskarray(value)]
+    if sp.issparse(value):
+        matrix: Any = value
+        csr = sp.csr_array(matrix.reshape(1, -1) if matrix.ndim == 1 else matrix, copy=True)
+        csr.sum_duplicates()  # the same content in one order
+        return ["sparse", matrix.shape, csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64)]
+    if isinstance(value, functools.partial):
+        return ["partial", value.func, value.args, value.keywords]
+    if isinstance(value, types.MethodType):
+        return ["method", value.__func__, value.__self__]
+    if isinstance(value, types.CodeType):
+        return ["code", value.co_code, value.co_names, value.co_consts]
+    if isinstance(value, types.FunctionType) and not _is_ours(value):
+        closed = [cell.cell_contents for cell in value.__closure__ or ()]
+        return [_name(value), value.__code__, value.__defaults__, value.__kwdefaults__, closed]
+    if isinstance(value, type | types.FunctionType):
+        return [_name(value)]
+    if hasattr(value, "get_params"):
+        return [_name(type(value)), value.get_params(deep=False)]
+    if dataclasses.is_dataclass(value):
+        return [_name(type(value)), {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}]
+    return None
+
+
+def _name(value: Any) -> str:
+    """Return module and name of a class or function; without modules inside this package, which may be moved."""
+    module = _ROOT if _is_ours(value) else value.__module__
+    return f"{module}.{value.__qualname__}"
+
+
+def _is_ours(value: Any) -> bool:
+    named = "<" not in value.__qualname__  # a lambda, or a function within one, has no lasting name
+    return named and str(value.__module__).partition(".")[0] == _ROOT
+
+
+def _hash_pickle(value: Any, simplify_each: Callable[[Iterable[Any]], list[Any]]) -> Any:
+    """Return a hash of an object's pickled form; without one, its attributes or its text."""
+    try:
+        return joblib.hash(value)
+    except (pickle.PicklingError, TypeError, AttributeError):  # a lock, an open file, an object that holds a lambda
+        attributes = getattr(value, "__dict__", None)
+        text = _ADDRESS.sub("", repr(value)) if attributes is None else _name(type(value))
+        return simplify_each([text, attributes])

@@ -86,40 +86,6 @@ class Systems:
     def __getitem__(self, name: str) -> System:
         return self._entries[check_choice(name, "system", self._entries)]
 
-    def where(
-        self,
-        *,
-        labels: bool | None = None,
-        pairs: bool | None = None,
-        unlabelled: bool | None = None,
-        equal_features: bool | None = None,
-        control: bool | None = None,
-    ) -> Systems:
-        """Return the systems that can be used with the given data.
-
-        Parameters
-        ----------
-        labels, pairs, unlabelled, equal_features : bool, optional
-            Whether there are labels in both domains, known pairs, target rows without a label, and the same features
-            in both. False excludes the systems that need them; True and None exclude nothing.
-        control : bool, optional
-            True for controls only, False for none of them.
-
-        Examples
-        --------
-        >>> [system.name for system in systems().where(labels=False, control=False)][:4]
-        ['mlhd', 'mlhd-rbf', 'cca+nn', 'kcca+nn']
-        """
-        missing = {
-            "needs_labels": labels is False,
-            "needs_pairs": pairs is False,
-            "needs_unlabelled": unlabelled is False,
-            "equal_features": equal_features is False,
-        }
-        nothing = labels is False and pairs is False
-        kept = (s for s in self if not nothing and not any(lack and getattr(s, n) for n, lack in missing.items()))
-        return Systems(tuple(s for s in kept if control is None or s.control == control))
-
     def __str__(self) -> str:
         rows = [HEAD]
         for s in self:
@@ -132,12 +98,12 @@ class Systems:
     __repr__ = __str__
 
 
-def _collect_systems() -> Systems:
+def _collect_systems() -> tuple[System, ...]:
     """Return the systems that the public classes declare, by section and within it in the order of the classes."""
     classes = [getattr(estimators, name) for name in estimators.__all__]
     classes += [SemanticMatching, LabelTransfer, TargetOnly, SelfTrainedLDA, Corrupted]
     found = [System(**vars(facts), estimator=cls) for cls in classes for facts in vars(cls).get("systems", ())]
-    return Systems(tuple(sorted(found, key=lambda system: SECTIONS.index(system.section))))
+    return tuple(sorted(found, key=lambda system: SECTIONS.index(system.section)))
 
 
 _SYSTEMS = _collect_systems()
@@ -149,6 +115,7 @@ def systems(
     pairs: bool | None = None,
     unlabelled: bool | None = None,
     equal_features: bool | None = None,
+    control: bool | None = None,
 ) -> Systems:
     """Return the table of systems and controls: reference, what each learns from and needs, and what it is best for.
 
@@ -161,6 +128,8 @@ def systems(
     labels, pairs, unlabelled, equal_features : bool, optional
         Whether there are labels in both domains, known pairs, target rows without a label, and the same features in
         both. False excludes the systems that need them; True and None exclude nothing.
+    control : bool, optional
+        True for controls only, False for none of them.
 
     Examples
     --------
@@ -168,10 +137,16 @@ def systems(
     'similarity'
     >>> systems()["semantic"].best_for
     'finding rows of the same class, where every class is labelled in the target'
-    >>> [system.name for system in systems() if not system.control][:3]
+    >>> [system.name for system in systems(control=False)][:3]
     ['mlhd', 'mlhd-rbf', 'cca+nn']
     >>> found = systems(pairs=False, unlabelled=False, equal_features=False)
     >>> "hfa" in found, "kpg-rl" in found, "saenko" in found, "ridge" in found
     (True, False, False, False)
     """
-    return _SYSTEMS.where(labels=labels, pairs=pairs, unlabelled=unlabelled, equal_features=equal_features)
+    given = {
+        "needs_labels": labels, "needs_pairs": pairs, "needs_unlabelled": unlabelled, "equal_features": equal_features
+    }  # fmt: skip
+    lacking = [name for name, there in given.items() if there is False]
+    nothing = labels is False and pairs is False
+    kept = [s for s in _SYSTEMS if not nothing and not any(getattr(s, name) for name in lacking)]
+    return Systems(tuple(s for s in kept if control is None or s.control == control))

@@ -47,8 +47,7 @@ MOST_WARNINGS = 5
 class FitOutcome:
     """The scores of one fit by column (empty if it failed), its time, and the status and gap of its solver.
 
-    ``accuracy`` is the task's score, even if that is another measure. ``details`` are further numbers of each column,
-    ``figures`` further numbers of the fit.
+    ``accuracy`` is the task's score, even if that is another measure. ``figures`` are further numbers of each column.
     """
 
     accuracy: Mapping[str, float]
@@ -56,8 +55,7 @@ class FitOutcome:
     seconds: float
     status: str
     gap: float | None
-    figures: dict[str, float] | None = None
-    details: Mapping[str, dict[str, float]] = field(default_factory=dict)
+    figures: Mapping[str, dict[str, float]] = field(default_factory=dict)
 
 
 def fit_and_score(
@@ -77,26 +75,21 @@ def fit_and_score(
         try:
             task.fit(model, rows)
             seconds, fit = time.perf_counter() - began, Fit(model, rows)
-            accuracy, agreement, details = {}, {}, {}
+            accuracy, agreement, found = {}, {}, {}
+            own = {name: figure(fit) for name, figure in (figures or {}).items() if has_distances(model)}
             for column in entrant.columns:
                 score, further = task.score(entrant, column, fit)
-                accuracy[column], details[column] = round(score, DIGITS), _round_numbers(further)
-                agreed = task.agreement(entrant, column, fit) if reverse else None
-                if agreed is not None:
+                numbers = {name: round(float(number), DIGITS) for name, number in (own | dict(further)).items()}
+                found[column] = {name: number for name, number in numbers.items() if np.isfinite(number)}
+                accuracy[column] = round(score, DIGITS)
+                if reverse and (agreed := task.agreement(entrant, column, fit)) is not None:
                     agreement[column] = round(agreed, DIGITS)
-            wanted = (figures or {}) if has_distances(model) else {}
-            extra = _round_numbers({name: figure(fit) for name, figure in wanted.items()})
         except (IsthmusError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return FitOutcome({}, {}, time.perf_counter() - began, f"failed: {error}", None)
     for text in {str(w.message) for w in caught if issubclass(w.category, DataWarning)}:
         warnings.warn(text, DataWarning, stacklevel=2)  # again, for run_plan, which counts them
     warned = any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught)
-    return FitOutcome(accuracy, agreement, seconds, *_solver_status(model, warned), extra or None, details)
-
-
-def _round_numbers(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Return the finite numbers, rounded as in a record."""
-    return {name: round(float(value), DIGITS) for name, value in numbers.items() if np.isfinite(value)}
+    return FitOutcome(accuracy, agreement, seconds, *_solver_status(model, warned), found)
 
 
 def _solver_status(model: Any, warned: bool) -> tuple[str, float | None]:
@@ -153,7 +146,7 @@ def _make_records(
                 gap=max(gaps, default=None),
                 versions=VERSIONS,
                 grid=None if default else tuple(by),
-                figures={**(outcomes[best].figures or {}), **outcomes[best].details.get(column, {})} or None,
+                figures=outcomes[best].figures.get(column) or None,
                 fingerprint=design.fingerprint(trial.variant, column, setting) + data,
             )
 
@@ -204,7 +197,7 @@ class RunPlan:
         """Return the fingerprint of the current data of a trial, cached by group and seed: variants share data."""
         key = trial.group, trial.seed
         if key not in self._data:
-            self._data[key] = self.design.data_fingerprint(trial)
+            self._data[key] = self.design.load(trial)[1]
         return self._data[key]
 
     def find_missing(self, records: Mapping[Key, Record]) -> list[tuple[Trial, list[tuple[str, str]]]]:

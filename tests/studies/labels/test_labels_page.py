@@ -130,7 +130,7 @@ def test_what_is_missing_is_not_judged(records):
 def test_failures_and_old_records_are_told(records):
     first, *others = records["naming"]
     failed = replace(first, score=None, status="failed: too few", figures=None)
-    text = page({"naming": [failed, *(replace(r, fingerprint="v2-0") for r in others)]})
+    text = page({"naming": [failed, *(replace(r, fingerprint="v3-0") for r in others)]})
     assert f"{failed.system} on {failed.group} (failed: too few): 1" in text
     assert f"{len(others)} records are of another version" in text
 

@@ -71,7 +71,7 @@ def test_the_page_has_every_part_and_nothing_out_of_date(records):
 
 
 def test_records_of_other_systems_are_counted(records):
-    old = {**records, "transfer": [replace(r, fingerprint="v2-0") for r in records["transfer"]]}
+    old = {**records, "transfer": [replace(r, fingerprint="v3-0") for r in records["transfer"]]}
     assert f"{len(records['transfer'])} records are of another version" in page(old, "figures")
 
 

@@ -57,7 +57,6 @@ def test_the_curve_and_the_table_are_the_same_figures(true_verdict):
     best = next(row for row in judged if row.against == "best target-only rule")
     assert (best.low, best.high) == v.interval
     assert any(row.against == "mean of the corrupted sources" and row.low > 0.0 for row in judged)
-    assert {"noise source", "permuted source", "renamed source"} <= {row.against for row in judged}
     assert all(row.low > 0.0 for row in judged if row.low is not None)
     text = str(v.table)
     assert all(row.against in text for row in v.rows)
@@ -87,7 +86,7 @@ def test_a_system_that_ignores_the_source_is_seen_through():
     given = same_features(n_classes=3, per_class=12)
     v = does_source_help(*given, system="target 1-NN", n_splits=3)
     assert v.helps is not True
-    corrupted = [row for row in v.rows if row.against.endswith(" source")]
+    corrupted = [row for row in v.rows if row.against == "mean of the corrupted sources"]
     assert {row.difference for row in corrupted} == {0.0}
 
 
@@ -97,7 +96,7 @@ def test_names_of_classes_that_nobody_labelled():
     v = does_source_help(X, y, Z, y_target, system=SharedColumns(COLUMNS), n_splits=3)
     assert v.helps is True
     assert v.sentence.startswith("The source names 2 classes without labels: ")
-    assert v.names.right.mean > 0.7 > 0.5 > v.names.corrupted
+    assert v.names.right > 0.7 > 0.5 > v.names.corrupted
     assert v.names.classes == 3
 
 
@@ -110,8 +109,7 @@ def test_one_label_per_class_is_no_proof():
     assert v.difference is None
     assert v.interval is None
     assert v.sentence.startswith("Can't tell: 0 labelled rows are left for testing")
-    assert v.sentence.endswith("indications, not a test.")
-    assert v.geometry is not None
+    assert v.sentence.endswith("an indication, not a test.")
     assert v.to_dict()["interval"] is None
 
 
@@ -119,7 +117,7 @@ def test_two_classes_with_one_label_each_leave_nothing_to_run():
     d = make_domains(n_classes=2, n_target=20, n_labelled=2)
     v = does_source_help(*d.args, system="arc")
     assert (v.helps, v.rows, v.curve, v.n_splits) == (None, (), (), 0)
-    assert v.names is v.geometry is None
+    assert v.names is None
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import pytest
 
 from conftest import one_sentence
 from isthmus import InputError
-from isthmus.study.source_value.problem import NAMING, Splits, WithoutSource, make_question
+from isthmus.study.source_value.engine import NAMING, Splits, make_question, replace_source
 from isthmus.study.trial_rows import Trial
 
 SEEDS = (3, 14, 15, 9)
@@ -59,7 +59,7 @@ def test_the_partner_of_a_tested_row_is_not_shown(asked):
 
 def test_rules_without_a_source_have_nothing_of_it(asked):
     rows = rows_of(asked, "3")
-    alone = WithoutSource(asked.coordinates)(rows, 0)
+    alone = replace_source(asked.coordinates, rows, 0)
     np.testing.assert_array_equal(alone.X_source, asked.coordinates[rows.labelled])
     np.testing.assert_array_equal(alone.y_source, rows.y_target[rows.labelled])
     np.testing.assert_array_equal(alone.test, rows.test)
@@ -72,7 +72,7 @@ def test_labels_reach_as_far_as_half_of_them():
     assert make_question(X, y, X, np.where(np.arange(80) % 2, y, -1)).steps == (1, 3, 10)
     assert make_question(X, y, X, np.where(np.arange(80) % 20, -1, y)).steps == ()
     sparse = make_question(X, y, X, np.where(np.isin(np.arange(80), [0, *range(40, 80)]), y, -1))
-    assert sparse.shown_labels(3).tolist() == [1, 3]
+    assert sparse.shown_labels("3").tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(

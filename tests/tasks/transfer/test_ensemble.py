@@ -5,8 +5,8 @@ import pytest
 
 from conftest import make_domains
 from isthmus import LabelTransfer
-from isthmus.tasks.transfer import engine, starts
-from isthmus.tasks.transfer.starts import (
+from isthmus.tasks.transfer import engine, scoring
+from isthmus.tasks.transfer.scoring import (
     average_rules,
     combine,
     fit_cluster_means,
@@ -50,7 +50,7 @@ def test_certain_guesses_are_sure_and_even_ones_are_not(rows):
 
 @pytest.mark.parametrize(("slope", "member"), [(0.0, 0), (1e9, 1)])
 def test_the_ends_are_discriminants_and_clusters(rows, monkeypatch, slope, member):
-    monkeypatch.setattr(starts, "SLOPE", slope)
-    monkeypatch.setattr(starts, "LEAST_CONFIDENCE", -1.0)
+    monkeypatch.setattr(scoring, "SLOPE", slope)
+    monkeypatch.setattr(scoring, "LEAST_CONFIDENCE", -1.0)
     alone = (average_rules(fit_discriminants(rows)), fit_cluster_means(rows))[member]
     np.testing.assert_allclose(scores(fit_target_ensemble(rows), rows), scores(combine(rows, alone), rows))

@@ -18,6 +18,7 @@ from isthmus import CCA, MLHD, InputError, LabelTransfer, SemanticMatching, syst
 from isthmus.data.datasets import load_digits
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.evidence.scores import precision_at_k
+from isthmus.tasks.transfer.evidence import temper
 from isthmus.tasks.transfer.semantic import correlate_first
 
 D = make_domains(seed=3, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=4, shift=1.0)
@@ -26,15 +27,13 @@ MODEL = SemanticMatching().fit(*D.args)
 PAIRS = [(a, b) for a in ROWS for b in ROWS]
 
 
-def test_without_calibration_it_is_the_product_of_two_rules_of_scikit_learn_and_the_controls():
-    model = SemanticMatching(n_folds=None).fit(*D.args)
+def test_it_is_the_product_of_two_rules_of_scikit_learn_and_the_controls_to_a_power():
     prepare = make_pipeline(StandardScaler(), Normalizer())
     p = LogisticRegression(C=10.0, max_iter=2000)
     p = make_pipeline(prepare, p).fit(D.X_source, D.y_source).predict_proba(D.X_source)
     q = SelfTrainedLDA(target_transformer=make_pipeline(StandardScaler(), Normalizer())).fit(*D.args)
-    q = q.predict_proba(D.X_target)
-    np.testing.assert_allclose(model.pairwise_similarities(D.X_source, D.X_target), p @ q.T, atol=1e-9)
-    assert model.powers_ == {"source": 1.0, "target": 1.0}
+    p, q = temper(p, MODEL.powers_["source"]), temper(q.predict_proba(D.X_target), MODEL.powers_["target"])
+    np.testing.assert_allclose(MODEL.pairwise_similarities(D.X_source, D.X_target), p @ q.T, atol=1e-9)
 
 
 @pytest.mark.parametrize("domains", PAIRS)
@@ -43,19 +42,14 @@ def test_a_similarity_is_a_probability_and_symmetric(domains):
     assert S.min() >= 0.0
     assert S.max() <= 1.0 + 1e-12
     np.testing.assert_allclose(S, MODEL.pairwise_similarities(ROWS[domains[1]], ROWS[domains[0]], domains[::-1]).T)
-    n = min(map(len, (ROWS[domains[0]], ROWS[domains[1]])))
-    score = MODEL.pair_score(ROWS[domains[0]][:n], ROWS[domains[1]][:n], domains)
-    np.testing.assert_allclose(score, np.diagonal(S), rtol=1e-12)
 
 
-def test_points_are_probabilities_of_the_classes_and_calibration_changes_no_class():
+def test_points_are_probabilities_of_the_classes():
     for domain, rows in ROWS.items():
         P = MODEL.transform(rows, domain)
         np.testing.assert_allclose(P.sum(axis=1), 1.0)
         np.testing.assert_array_equal(MODEL.predict_proba(rows, domain), P)
         np.testing.assert_array_equal(MODEL.predict(rows, domain), P.argmax(axis=1))
-        plain = SemanticMatching(n_folds=None).fit(*D.args)
-        np.testing.assert_array_equal(plain.predict(rows, domain), MODEL.predict(rows, domain))
 
 
 def test_it_says_that_it_is_no_metric():
@@ -89,10 +83,10 @@ def test_the_source_does_not_change_the_rule_of_the_target_nor_the_target_that_o
 def test_units_of_dense_columns_do_not_matter(seed, scale, shift):
     rng = np.random.default_rng(seed)
     units = [scale ** rng.normal(size=X.shape[1]) for X in ROWS.values()]
-    model = SemanticMatching(n_folds=None).fit(
+    model = SemanticMatching().fit(
         D.X_source * units[0] + shift, D.y_source, D.X_target * units[1] + shift, D.y_target
     )
-    plain = SemanticMatching(n_folds=None).fit(*D.args)
+    plain = MODEL
     for (domain, rows), unit in zip(ROWS.items(), units, strict=True):
         np.testing.assert_allclose(
             model.transform(rows * unit + shift, domain), plain.transform(rows, domain), atol=2e-3
@@ -101,10 +95,10 @@ def test_units_of_dense_columns_do_not_matter(seed, scale, shift):
 
 def test_calibrated_probabilities_are_truer_on_new_rows():
     d = load_digits(3)
-    fits = [SemanticMatching(n_folds=n).fit(d.X_source, d.y_source, d.X_target, d.y_target) for n in (None, 5)]
-    losses = [log_loss(d.y_test, fit.predict_proba(d.X_test)) for fit in fits]
-    assert losses[1] < losses[0]
-    assert fits[1].powers_["target"] < 1.0, "self-trained discriminants are too sure of themselves"
+    model = SemanticMatching().fit(d.X_source, d.y_source, d.X_target, d.y_target)
+    P = model.predict_proba(d.X_test)
+    assert log_loss(d.y_test, P) < log_loss(d.y_test, temper(P, 1.0 / model.powers_["target"]))
+    assert model.powers_["target"] < 1.0, "self-trained discriminants are too sure of themselves"
 
 
 def test_with_one_label_per_class_the_target_is_not_calibrated():
@@ -137,7 +131,7 @@ def test_with_label_transfer_for_the_target_rule_classes_that_nobody_labelled_ar
     hidden = d.y_test >= 5
     found = []
     for rule in (None, LabelTransfer(calibrate=False)):
-        model = SemanticMatching(target_rule=rule, n_folds=None).fit(*args)
+        model = SemanticMatching(target_rule=rule).fit(*args)
         numbers = model.kneighbors(d.X_test[hidden], 10)[1]
         found.append(np.mean(d.y_source[numbers] == d.y_test[hidden][:, None]))
     assert found[0] < 0.1
@@ -164,7 +158,6 @@ def test_sparse_rows_of_many_columns_are_searched():
 
 
 BAD = {
-    "n_folds: expected a whole number of at least 2, got 1": {"n_folds": 1},
     "n_neighbors: expected a whole number of at least 1, got 0": {"n_neighbors": 0},
     "source_rule: expected a classifier with predict_proba, got LinearSVC": {"source_rule": LinearSVC()},
     "target_rule: expected a system with predict_proba, got LogisticReg": {"target_rule": LogisticRegression()},
@@ -183,8 +176,7 @@ def test_bad_parameters_are_refused_in_one_sentence(message):
     [
         ("k: expected .*, got 99", lambda: MODEL.search(D.X_target, D.X_source, 99)),
         ("n_neighbors: expected .*, got 46", lambda: MODEL.kneighbors(D.X_target, 46)),
-        ("domains: expected two names", lambda: MODEL.pair_score(D.X_target, D.X_source, "target")),
-        ("B: expected 40 rows, as many as A, got 45", lambda: MODEL.pair_score(D.X_target, D.X_source, PAIRS[2])),
+        ("domains: expected two names", lambda: MODEL.pairwise_similarities(D.X_target, D.X_source, "target")),
         ("y_source: expected at least two classes to tell apart, got 1",
          lambda: SemanticMatching().fit(D.X_source, np.zeros(45), D.X_target, np.zeros(40))),
     ],

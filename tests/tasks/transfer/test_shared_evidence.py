@@ -79,9 +79,11 @@ def test_wrong_shared_columns_get_one_sentence():
     with pytest.raises(InputError, match="rows, as X_target has"):
         LabelTransfer().fit(Xs, y, Xt, yt, shared=(S, T[1:]))
     model = LabelTransfer().fit(Xs, y, Xt, yt, shared=(S, T))
-    with pytest.raises(InputError, match="shared: expected 180 rows, as X has, got 2"):
+    with pytest.raises(
+        InputError, match="shared: expected 180 rows, as X has, of 8 columns, as in the fit, got 2 of 8"
+    ):
         model.predict(Xt, shared=T[:2])
-    with pytest.raises(InputError, match="shared: expected 8 columns, as in the fit, got 3"):
+    with pytest.raises(InputError, match="of 8 columns, as in the fit, got 180 of 3"):
         model.predict(Xt, shared=T[:, :3])
 
 
@@ -97,6 +99,6 @@ def test_semantic_matching_searches_by_what_shared_columns_taught():
     free = yt < 0
     found = {}
     for name, given in (("without", None), ("with", shared)):
-        model = SemanticMatching(n_folds=None).fit(Xs, y, Xt, yt, shared=given)
+        model = SemanticMatching().fit(Xs, y, Xt, yt, shared=given)
         found[name] = np.mean(y[model.kneighbors(Xt[free], 10)[1]] == y[free][:, None])
     assert found["with"] > found["without"] + 0.1

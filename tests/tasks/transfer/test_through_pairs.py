@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus import LabelTransfer
+from isthmus import LabelTransfer, load, save
 from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.controls import shuffle_pairs
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows
 from isthmus.tasks.transfer.scoring import LinearRule
-from isthmus.tasks.transfer.soft_pairs import UnitRows
-from isthmus.tasks.transfer.through_pairs import (
+from isthmus.tasks.transfer.shared_evidence import (
     fit_weights,
     hold_out_pairs,
     measure_prediction_z,
     name_partners,
 )
+from isthmus.tasks.transfer.soft_pairs import UnitRows
 
 N, P = 150, 40
 
@@ -62,6 +62,12 @@ def test_pairs_name_rows_that_nobody_labelled(views, named):
     assert named.answer_.ok is True
     assert sum(named.weights_.values()) == pytest.approx(1.0)
     np.testing.assert_array_equal(named.unlabelled_classes_, np.arange(5))
+
+
+def test_a_model_that_learned_through_pairs_can_be_saved(views, named, tmp_path):
+    save(named, tmp_path / "named.isthmus")
+    again = load(tmp_path / "named.isthmus")
+    np.testing.assert_array_equal(again.predict_proba(views[2]), named.predict_proba(views[2]))
 
 
 def test_probabilities_are_as_sure_as_held_out_pairs(views, named):

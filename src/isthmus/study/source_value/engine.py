@@ -1,4 +1,7 @@
-"""The trials of a source: a system with it, the same with corrupted sources, and rules of the target alone."""
+"""The trials of a source: the question, the splits that hide labels, and what is compared in each of them.
+
+A system with the source is compared with itself with corrupted sources, and with rules of the target alone.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,182 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix
-from isthmus.data.domains import TwoDomains
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix
+from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.base import TargetEstimator
 from isthmus.estimators.controls import KINDS, SHARED, BalancedKMeans, SelfTrainedLDA, SharedColumns, TargetOnly
-from isthmus.exceptions import DataWarning
-from isthmus.geometry.similarity import normalize_rows
+from isthmus.exceptions import DataWarning, InputError
+from isthmus.geometry.similarity import normalize_rows, prepare_rows, scale_rows
 from isthmus.study.board import Board
 from isthmus.study.design import Classification, Entrant, Fit
-from isthmus.study.source_value.problem import Splits, WithoutSource
 from isthmus.study.study import Study
-from isthmus.study.trial_rows import CorruptedRows, TrialRows
+from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows
+
+# Labels per class that are tried, as far as there are labels.
+STEPS = (1, 3, 10, 30)
+# Rows needed for testing: an interval from fewer is too wide to say anything.
+FEWEST_TESTED = 20
+# With fewer, hiding half of the classes leaves one class to name, or one to learn from.
+FEWEST_CLASSES = 4
+# The group of trials in which half of the classes are hidden; others are named by their labels per class.
+NAMING = "naming"
+# Labels per class of the classes that are not hidden.
+LABELS_FOR_NAMING = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Two collections: rows as numbers, classes as codes of both together, -1 where a target row has no label."""
+
+    X_source: Matrix
+    y_source: IntArray
+    X_target: Matrix
+    y_target: IntArray
+    classes: NDArray[Any]
+    pairs: KnownPairs | None = None
+
+    @cached_property
+    def labelled(self) -> IntArray:
+        """The numbers of the labelled target rows."""
+        return np.flatnonzero(self.y_target != UNLABELLED)
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Labelled target rows of each class (C,)."""
+        return np.bincount(self.y_target[self.labelled], minlength=len(self.classes))
+
+    @property
+    def named(self) -> IntArray:
+        """The classes with a labelled target row that the source has, too."""
+        return np.intersect1d(np.flatnonzero(self.counts), self.y_source)
+
+    @property
+    def unnamed(self) -> int:
+        """The number of classes of the source without a labelled target row."""
+        return int(np.count_nonzero(self.counts[np.unique(self.y_source)] == 0))
+
+    @cached_property
+    def coordinates(self) -> FloatArray:
+        """Target rows (n_t, k) for rules that never see the source: on one scale, along principal axes."""
+        return prepare_rows(scale_rows(self.X_target), "X_target").centred.astype(np.float64)
+
+    def shown_labels(self, group: str) -> IntArray:
+        """Return the labels of each class (C,) that a fit of a group sees: half of them stay for testing."""
+        k = LABELS_FOR_NAMING if group == NAMING else int(group)
+        return np.minimum(k, np.maximum(self.counts // 2, np.minimum(self.counts, 1)))
+
+    def tested_rows(self, k: int) -> int:
+        """Return the number of labelled rows that are left for testing with k labels per class."""
+        return int(np.sum(self.counts - self.shown_labels(str(k))))
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The labels per class that can be tried: most classes have twice as many, enough rows stay for testing."""
+        typical = float(np.median(self.counts[self.counts > 0])) / 2.0
+        return tuple(k for k in STEPS if k <= typical and self.tested_rows(k) >= FEWEST_TESTED)
+
+    @property
+    def can_hide(self) -> bool:
+        """Whether there are enough labelled classes to hide half of them."""
+        return len(self.named) >= FEWEST_CLASSES
+
+
+def make_question(X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any = None) -> Question:
+    """Check the rows and labels, and return the question.
+
+    Examples
+    --------
+    >>> q = make_question([[0.0], [1.0], [2.0]], ["a", "b", "c"], [[1.0], [2.0], [3.0]], ["a", "b", None])
+    >>> q.y_target, q.unnamed, q.steps
+    (array([ 0,  1, -1]), 1, ())
+    """
+    domains = TwoDomains.of(X_source, y_source, X_target, y_target, pairs, own_classes=True)
+    source, target = domains.source.y, domains.target.y
+    if missing := int(np.count_nonzero(source == UNLABELLED)):
+        raise InputError(f"y_source: expected a label for every row, got {missing} without.")
+    present = len(np.unique(target[target != UNLABELLED]))
+    if present < 2:
+        raise InputError(f"y_target: expected labels of at least two classes, got {present}.")
+    if len(np.unique(source)) < 2:
+        raise InputError("y_source: expected at least two classes, got 1.")
+    return Question(domains.source.X, source, domains.target.X, target, domains.classes, domains.pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitRows(TrialRows):
+    """Rows of a trial, the numbers of those that are tested, and the pairs that a fit may see."""
+
+    test: IntArray
+    pairs: KnownPairs | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """The rows of each trial, given its group (labels per class, or :data:`NAMING`) and its seed.
+
+    A fit sees all rows, with fewer labels: rows whose label is hidden are unlabelled rows. Splits of one seed are
+    nested: more labels per class include those of fewer.
+    """
+
+    question: Question
+    seeds: tuple[int, ...]
+
+    def hide_classes(self, seed: int) -> IntArray:
+        """Return the classes that are hidden where naming is tested: half of those that are labelled.
+
+        Every second split hides the other half, so that each class is hidden about as often as any other.
+        """
+        named, place = self.question.named, self.seeds.index(seed)
+        order = np.random.default_rng([self.seeds[place - place % 2], 1]).permutation(named)
+        half = len(named) // 2
+        return order[:half] if place % 2 == 0 else order[-half:]
+
+    def __call__(self, trial: Trial) -> SplitRows:
+        """Return the rows of a trial."""
+        q, rng = self.question, np.random.default_rng(trial.seed)
+        lots = rng.random(len(q.y_target))
+        shown = q.shown_labels(trial.group)
+        if trial.group == NAMING:
+            shown[self.hide_classes(trial.seed)] = 0
+        kept = np.zeros(len(q.y_target), dtype=bool)
+        for c in np.flatnonzero(shown):
+            rows = np.flatnonzero(q.y_target == c)
+            kept[rows[np.argsort(lots[rows])[: shown[c]]]] = True
+        test = q.labelled[~kept[q.labelled]]
+        pairs, test = split_pairs(q.pairs, test, rng)
+        y, X = np.where(kept, q.y_target, UNLABELLED), q.X_target
+        return SplitRows(q.X_source, q.y_source, X, y, X[test], q.y_target[test], test, pairs)
+
+
+def split_pairs(
+    pairs: KnownPairs | None, test: IntArray, rng: np.random.Generator
+) -> tuple[KnownPairs | None, IntArray]:
+    """Return the pairs that a fit sees, and the rows that are tested.
+
+    A tested row has no partner, because the partner's class would give it away: of hidden rows with a partner every
+    second is tested, and their pairs are held out.
+    """
+    if pairs is None:
+        return None, test
+    paired = np.intersect1d(test, pairs.target)
+    spared = rng.permutation(paired)[: len(paired) // 2]
+    tested = np.setdiff1d(test, spared)
+    keep = ~np.isin(pairs.target, tested)
+    return (KnownPairs(pairs.rows[keep], pairs.weights[keep]) if keep.any() else None), tested
+
+
+def replace_source(coordinates: FloatArray, rows: SplitRows, seed: int) -> SplitRows:
+    """Return the rows on the target's own ``coordinates``, with labelled target rows in the place of the source."""
+    Z, known = coordinates, rows.labelled
+    return SplitRows(Z[known], rows.y_target[known], Z, rows.y_target, Z[rows.test], rows.y_test, rows.test)
+
 
 # Of label spreading, scikit-learn's default.
 NEIGHBOURS = 7
@@ -56,12 +217,8 @@ class TargetRules(TargetEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    rules_: dict[str, TargetOnly]
-    discriminants_: dict[int, SelfTrainedLDA]
-    means_: dict[int, BalancedKMeans]
-
-    def __init__(self, *, source_transformer: Any = None, target_transformer: Any = None) -> None:
-        self._set_parameters(locals())
+    # Each rule, fitted for one or several multiples of the number of classes.
+    rules_: dict[str, dict[int, Any]]
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         source, target, C = domains.source, domains.target, len(domains.classes)
@@ -70,35 +227,33 @@ class TargetRules(TargetEstimator):
             S, Z = (_leading_unit_rows(X, multiple, C) for X in (source.X, target.X))
             return rule.fit(S, source.y, Z, target.y)
 
-        return {
-            "rules_": {name: fit(rule, AXES) for name, rule in _simple_rules(len(target.X)).items()},
-            "discriminants_": {m: fit(SelfTrainedLDA((m,)), m) for m in SEVERAL},
-            "means_": {m: fit(BalancedKMeans((m,)), m) for m in SEVERAL},
-        }
+        rules = {name: {AXES: fit(rule, AXES)} for name, rule in _simple_rules(len(target.X)).items()}
+        averaged = {LDA: SelfTrainedLDA, KMEANS: BalancedKMeans}
+        rules |= {name: {m: fit(make((m,)), m) for m in SEVERAL} for name, make in averaged.items()}
+        return {"rules_": rules}
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
         """Return the class that most rules give to each target row (n,); ties go to the discriminants."""
         rows = self._rows(X, domain)
-        five = (*self.rules_, LDA, KMEANS)
-        votes = np.sum([np.eye(len(self.classes_))[self._codes(name, rows)] for name in five], axis=0)
-        return np.asarray(self.classes_[(votes + TIE * self._probabilities(LDA, rows)).argmax(axis=1)])
+        scores = {name: self._scores(name, rows) for name in self.rules_}
+        votes = np.sum([np.eye(len(self.classes_))[each.argmax(axis=1)] for each in scores.values()], axis=0)
+        return np.asarray(self.classes_[(votes + TIE * scores[LDA]).argmax(axis=1)])
 
     def predict_by(self, name: str, X: Any) -> NDArray[Any]:
         """Return the class that one of the rules gives to each target row (n,)."""
-        return np.asarray(self.classes_[self._codes(name, self._rows(X, "target"))])
-
-    def _codes(self, name: str, rows: Matrix) -> IntArray:
-        if name in self.rules_:
-            Z = _leading_unit_rows(rows, AXES, len(self.classes_))
-            return np.asarray(self.rules_[name].predict(Z), dtype=np.intp)
+        rows = self._rows(X, "target")
         both = (LDA, KMEANS) if name == BOTH else (name,)
-        return np.asarray(np.sum([self._probabilities(each, rows) for each in both], axis=0).argmax(axis=1))
+        scores: FloatArray = np.sum([self._scores(each, rows) for each in both], axis=0)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
 
-    def _probabilities(self, name: str, rows: Matrix) -> FloatArray:
-        """Return probabilities (n, C), averaged over the numbers of axes."""
-        rules: dict[int, Any] = self.discriminants_ if name == LDA else self.means_
-        every = [rule.predict_proba(_leading_unit_rows(rows, m, len(self.classes_))) for m, rule in rules.items()]
-        return np.asarray(np.mean(every, axis=0))
+    def _scores(self, name: str, rows: Matrix) -> FloatArray:
+        """Return probabilities (n, C), averaged over the numbers of axes; one and zeros of rules without any."""
+        C, found = len(self.classes_), []
+        for multiple, rule in self.rules_[name].items():
+            Z = _leading_unit_rows(rows, multiple, C)
+            certain = isinstance(rule, TargetOnly)
+            found.append(np.eye(C)[rule.predict(Z).astype(np.intp)] if certain else rule.predict_proba(Z))
+        return np.asarray(np.mean(found, axis=0))
 
     def _dimension(self) -> int:
         return self.n_features_["target"]
@@ -152,19 +307,9 @@ def plan_looks(n_splits: int) -> Iterator[tuple[int, float]]:
         before = spent
 
 
-@dataclass(frozen=True)
-class RotatedCorruption:
-    """Source rows that are corrupted, in turn as noise, permuted labels and renamed classes."""
-
-    seeds: tuple[int, ...]
-
-    def kind(self, seed: int) -> str:
-        """Return the kind of a split."""
-        return tuple(KINDS)[self.seeds.index(seed) % len(KINDS)]
-
-    def __call__(self, rows: TrialRows, seed: int) -> TrialRows:
-        """Return the rows with their source corrupted."""
-        return CorruptedRows(self.kind(seed))(rows, seed)
+def corrupt_in_turn(seeds: Sequence[int], rows: TrialRows, seed: int) -> TrialRows:
+    """Return the rows with their source corrupted: as noise, permuted labels and renamed classes, in turn."""
+    return CorruptedRows(tuple(KINDS)[seeds.index(seed) % len(KINDS)])(rows, seed)
 
 
 @dataclass(frozen=True)
@@ -192,9 +337,9 @@ def run_splits(
 
     Where both domains have ``columns``, a rule on these takes part.
     """
-    alone = WithoutSource(splits.question.coordinates)
+    alone = partial(replace_source, splits.question.coordinates)
     shared = () if columns is None else (Entrant(SHARED, partial(SharedColumns, columns), control=True),)
-    spoilt = RotatedCorruption(splits.seeds)
+    spoilt = partial(corrupt_in_turn, splits.seeds)
     entrants = (
         Entrant(SYSTEM, system),
         *((Entrant(CORRUPTED, system, control=True, rows=spoilt, groups=tuple(corrupted)),) if corrupted else ()),

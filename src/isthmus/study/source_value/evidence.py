@@ -1,39 +1,26 @@
-"""The evidence on the worth of a source: differences within each group of trials, class geometry, held-out labels."""
+"""The evidence on the worth of a source: differences within each group of trials, and held-out labels."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import permutations
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import binom
 from sklearn.base import clone
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_labels, is_unlabelled
-from isthmus.estimators.controls import SHARED, SelfTrainedLDA, SharedColumns
+from isthmus._core.validation import FloatArray, Matrix, as_labels, is_unlabelled
+from isthmus.estimators.controls import SHARED, SharedColumns
 from isthmus.evidence.comparison import Estimate, choose_on_other_splits, estimate_over_splits
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.evidence.scores import Reliability, measure_reliability
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.geometry.similarity import prepare_rows, scale_rows
 from isthmus.study.board import Board
-from isthmus.study.source_value.engine import (
-    CORRUPTED,
-    LEVEL,
-    NAMED,
-    OTHER_SPLITS,
-    SYSTEM,
-    TARGET_ONLY,
-    USED,
-    RotatedCorruption,
-    plan_looks,
-)
-from isthmus.study.source_value.problem import LABELS_FOR_NAMING, NAMING, Question, Splits, make_question
+from isthmus.study.source_value import engine
+from isthmus.study.source_value.engine import LEVEL, NAMING, SYSTEM, Splits, make_question, plan_looks
 from isthmus.study.trial_rows import Trial
-from isthmus.tasks.transfer.evidence import class_cosines, correlate_upper
 
 # A gain below one point is not worth a source.
 WORTH = 0.01
@@ -41,11 +28,12 @@ WORTH = 0.01
 LEAST_USED, MISSED = 0.5, 0.05
 
 
-@dataclass(frozen=True)
-class Names:
-    """Rows of hidden classes: the share named correctly with the source, and with corrupted ones."""
+class Names(NamedTuple):
+    """Rows of hidden classes: the share named correctly with its interval, and with corrupted sources."""
 
-    right: Estimate
+    right: float
+    low: float
+    high: float
     corrupted: float
     classes: int
 
@@ -61,7 +49,7 @@ class TrialGroup:
     tested : int
         How many different rows were tested.
     accuracy : mapping of str to float
-        Of every column.
+        Of every column, and the means of the notes.
     over_target : Estimate
         The system, less the rule without the source that is best on the other splits.
     splits : int
@@ -70,8 +58,6 @@ class TrialGroup:
         In how many splits the system used the source; None for systems that do not say.
     over_corrupted : Estimate, optional
         The system, less itself with corrupted sources, where these were run.
-    by_kind : mapping of str to (float, float)
-        The accuracy with each kind of corrupted source, and the system less that, on the same splits.
     over_shared : Estimate, optional
         The system, less a rule on the columns that both domains have.
     names : Names, optional
@@ -85,7 +71,6 @@ class TrialGroup:
     splits: int = 0
     used: int | None = None
     over_corrupted: Estimate | None = None
-    by_kind: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     over_shared: Estimate | None = None
     names: Names | None = None
 
@@ -128,8 +113,8 @@ def read_splits(board: Board, group: str) -> dict[str, FloatArray]:
                 status = "no record" if record is None else record.status
                 raise InputError(f"{column}: expected fits that succeed, got one that {status.rstrip('.')}.")
         found[column] = board.scores(column)[place]
-    for column in (SYSTEM, CORRUPTED):
-        for note in (USED, NAMED) if column in found else ():
+    for column in (SYSTEM, engine.CORRUPTED):
+        for note in (engine.USED, engine.NAMED) if column in found else ():
             values = board.figures(column, note)[place]
             found |= {f"{column}, {note}": values} if np.isfinite(values).all() else {}
     return found
@@ -138,38 +123,33 @@ def read_splits(board: Board, group: str) -> dict[str, FloatArray]:
 def summarize_group(scores: Mapping[str, FloatArray], splits: Splits, group: str, level: float = LEVEL) -> TrialGroup:
     """Compare the columns of a group of trials, each with its accuracy in the first splits (J,)."""
     question, own = splits.question, scores[SYSTEM]
-    seeds = splits.seeds[: len(own)]
-    shown = float(question.shown_labels(LABELS_FOR_NAMING if group == NAMING else int(group)).sum())
+    shown = float(question.shown_labels(group).sum())
     shown /= 2.0 if group == NAMING else 1.0  # half of the classes are hidden
-    tested = len(np.unique(np.concatenate([splits(Trial(group, "", seed)).test for seed in seeds])))
+    tested = len(
+        np.unique(np.concatenate([splits(Trial(group, "", seed)).test for seed in splits.seeds[: len(own)]]))
+    )
     overlap = shown / max(len(question.labelled) - shown, 1.0)
 
     def estimate(d: FloatArray) -> Estimate:
         return estimate_over_splits(d, overlap, level, 1.0 / tested)
 
-    best = choose_on_other_splits(np.stack([scores[name] for name in TARGET_ONLY]))
-    used, named = scores.get(f"{SYSTEM}, {USED}"), scores.get(f"{SYSTEM}, {NAMED}")
-    spoilt = scores.get(CORRUPTED, np.zeros(0))
-    same = own[: len(spoilt)]
-    kinds = np.array([RotatedCorruption(splits.seeds).kind(seed) for seed in seeds[: len(spoilt)]])
+    best = choose_on_other_splits(np.stack([scores[name] for name in engine.TARGET_ONLY]))
+    used, named = scores.get(f"{SYSTEM}, {engine.USED}"), scores.get(f"{SYSTEM}, {engine.NAMED}")
+    spoilt = scores.get(engine.CORRUPTED, np.zeros(0))
     names = None
     if named is not None:
         right = estimate_over_splits(named, 1.0)  # half of the classes, and the other half in the next split
         ends = max(right.low, 0.0), min(right.high, 1.0)
-        corrupted = float(scores[f"{CORRUPTED}, {NAMED}"].mean())
-        names = Names(Estimate(right.mean, *ends), corrupted, len(question.named) // 2)
+        corrupted = float(scores[f"{engine.CORRUPTED}, {engine.NAMED}"].mean())
+        names = Names(right.mean, *ends, corrupted, len(question.named) // 2)
     return TrialGroup(
         group,
         tested,
-        {
-            name: float(scores[name].mean())
-            for name in (SYSTEM, *TARGET_ONLY, *([SHARED] if SHARED in scores else []))
-        },
+        {name: float(values.mean()) for name, values in scores.items()},
         estimate(own - best),
         len(own),
         None if used is None else int(used.sum()),
-        estimate(same - spoilt) if len(spoilt) else None,
-        {k: (float(spoilt[kinds == k].mean()), float((same - spoilt)[kinds == k].mean())) for k in np.unique(kinds)},
+        estimate(own[: len(spoilt)] - spoilt) if len(spoilt) else None,
         estimate(own - scores[SHARED]) if SHARED in scores else None,
         names,
     )
@@ -184,70 +164,16 @@ def measure_groups(
         if judged is None:
             break
         # A system that says whether it uses the source is compared with corrupted ones in the first splits only.
-        corrupted = [] if f"{SYSTEM}, {USED}" in scores else [judged]
+        corrupted = [] if f"{SYSTEM}, {engine.USED}" in scores else [judged]
         new = read_splits(run([judged], corrupted, splits.seeds[len(scores.get(SYSTEM, ())) : n]), judged)
         scores |= {name: np.concatenate([scores.get(name, np.zeros(0)), values]) for name, values in new.items()}
         measured[judged] = summarize_group(scores, splits, judged, level)
         if measured[judged].helps is not None:
             break
     if others:
-        board = run(others, [NAMING] if NAMING in others else [], splits.seeds[:OTHER_SPLITS])
+        board = run(others, [NAMING] if NAMING in others else [], splits.seeds[: engine.OTHER_SPLITS])
         measured |= {group: summarize_group(read_splits(board, group), splits, group) for group in others}
     return measured
-
-
-# Three classes have three angles between them, and any two sets of three numbers correlate.
-FEWEST_CLASSES = 4
-# All relabellings are tried up to this number of classes; beyond, this number of random ones.
-MOST_EXACT, N_DRAWS = 6, 999
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """Correlation of the angles between classes in source and target, and the share of relabellings as high as it."""
-
-    correlation: float
-    p_value: float
-
-
-def measure_geometry(question: Question) -> Geometry | None:
-    """Compare the class geometries, those of the target as a rule guesses that never sees the source.
-
-    None with fewer than four classes that both have. The guesses are those of
-    :class:`isthmus.estimators.controls.SelfTrainedLDA` from all labels.
-    """
-    q = question
-    if len(q.named) < FEWEST_CLASSES:
-        return None
-    Z, known = q.coordinates, q.labelled
-    guess = SelfTrainedLDA().fit(Z[known], q.y_target[known], Z, q.y_target).predict(Z)
-    guess[known] = q.y_target[known]
-    X = prepare_rows(scale_rows(q.X_source), "X_source").centred.astype(np.float64)
-    A, B = (np.stack([R[y == c].mean(axis=0) for c in q.named]) for R, y in ((X, q.y_source), (Z, guess)))
-    return compare_class_geometry(A, B)
-
-
-def compare_class_geometry(A: FloatArray, B: FloatArray) -> Geometry:
-    """Compare the angles between class means A (C, d) and B (C, d'), in the order of the classes.
-
-    Examples
-    --------
-    >>> A = np.array([[3.0, 0.1], [2.0, 1.0], [0.2, 4.0], [-1.0, 1.0], [-2.0, -3.0]])
-    >>> compare_class_geometry(A, -A)
-    Geometry(correlation=1.0, p_value=0.008...)
-    """
-    S, T = class_cosines(A), class_cosines(B)
-    found = correlate_upper(S, T)
-    other = [correlate_upper(S[np.ix_(order, order)], T) for order in _draw_relabellings(len(A))]
-    return Geometry(round(found, 12), float(np.mean(np.array(other) >= found - 1e-12)))
-
-
-def _draw_relabellings(C: int) -> list[IntArray]:
-    """Return all orders of the classes, or some random ones; the present order is among them."""
-    if C <= MOST_EXACT:
-        return [np.array(order, dtype=np.intp) for order in permutations(range(C))]
-    rng = np.random.default_rng(0)
-    return [np.arange(C), *(rng.permutation(C) for _ in range(N_DRAWS))]
 
 
 # Labels per class that are shown: half of those there are, however many.
@@ -399,5 +325,4 @@ def hold_out_labels(
 
 def _mean_by_row(right: FloatArray) -> float:
     """Return the mean over rows of the mean over the times that a row was tested."""
-    counts = np.count_nonzero(~np.isnan(right), axis=0)
-    return float(np.mean((np.nansum(right, axis=0) / np.maximum(counts, 1))[counts > 0]))
+    return float(np.nanmean(right[:, np.isfinite(right).any(axis=0)], axis=0).mean())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from sklearn.base import clone
@@ -14,13 +14,12 @@ from isthmus._core.threads import cap_threads
 from isthmus._core.validation import check_flag, check_number, short_repr
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SHARED, find_common_columns
-from isthmus.evidence.comparison import Estimate, format_points
+from isthmus.evidence.comparison import format_points
 from isthmus.exceptions import InputError
 from isthmus.study.board import TextTable
 from isthmus.study.registry import systems
-from isthmus.study.source_value.engine import SYSTEM, TARGET_ONLY, run_splits
-from isthmus.study.source_value.evidence import WORTH, Geometry, Names, TrialGroup, measure_geometry, measure_groups
-from isthmus.study.source_value.problem import NAMING, Question, Splits, make_question
+from isthmus.study.source_value.engine import NAMING, SYSTEM, TARGET_ONLY, Question, Splits, make_question, run_splits
+from isthmus.study.source_value.evidence import WORTH, Names, TrialGroup, measure_groups
 from isthmus.tasks.transfer.result import LabelTransfer
 
 
@@ -45,18 +44,33 @@ def write_verdict_sentence(
 ) -> str:
     """Write the verdict on the group that is judged, and what else was found."""
     if judged.group == NAMING and judged.names is not None:
-        return _conclude_on_names(judged, judged.names, unnamed)
-    text = {True: _say_yes, False: _say_no, None: _say_open}[judged.helps](judged)
-    more = [_compare_labels(judged, steps), _find_end(steps), _compare_columns(judged)] if judged.helps else []
+        starts = {True: "The source names", False: "The source does not help to name"}
+        start = "Can't tell whether the source names" if judged.helps is None else starts[judged.helps]
+        classes = f"{unnamed} class{'' if unnamed == 1 else 'es'} without labels"
+        return f"{start} {classes}: {_describe_names(judged.names)}, in trials that hide classes."
+    parts = [
+        _say_yes(judged, steps) if judged.helps else _say_no(judged) if judged.helps is False else _say_open(judged)
+    ]
     if unnamed and naming is None:
-        more.append(f"its names for the {unnamed} classes without labels can't be tested")
+        parts.append(f"its names for the {unnamed} classes without labels can't be tested")
     elif naming is not None and naming.names is not None and naming.helps:
-        more.append(f"it names classes without labels ({_describe_names(naming.names)})")
-    return "; ".join([text, *filter(None, more)]) + "."
+        parts.append(f"it names classes without labels ({_describe_names(naming.names)})")
+    return "; ".join(parts) + "."
 
 
-def _say_yes(s: TrialGroup) -> str:
-    return f"The source is worth {s.over_target} {describe_group(s)}"
+def _say_yes(s: TrialGroup, steps: Sequence[TrialGroup]) -> str:
+    """Write the gain, the labels that it is worth, and the first number of labels at which it is not certain."""
+    parts = [f"The source is worth {s.over_target} {describe_group(s)}"]
+    if len(steps) > 1:
+        k = labels_for(s.without + s.over_target.mean, steps)
+        enough = f"does not reach that with {count_labels(int(steps[-1].group))}"
+        enough = enough if k is None else f"needs about {count_labels(k)} for the same"
+        parts.append(f"without it, target-only {enough}")
+    lost = [each for each in steps if each.over_target.low <= 0.0]
+    parts += [f"{describe_group(each)}, {each.over_target} is left" for each in lost[:1]]
+    if s.over_shared is not None and s.over_shared.low <= 0.0:
+        parts.append(f"a plain rule on the columns that both share does as well ({s.over_shared} between them)")
+    return "; ".join(parts)
 
 
 def _say_no(s: TrialGroup) -> str:
@@ -83,16 +97,6 @@ def _say_open(s: TrialGroup) -> str:
     return f"Can't tell: {s.over_target} {where}, from {s.tested} tested rows"
 
 
-def _compare_labels(judged: TrialGroup, steps: Sequence[TrialGroup]) -> str:
-    """Write how many labels target-only needs for the same accuracy."""
-    if len(steps) < 2:
-        return ""
-    k = labels_for(judged.without + judged.over_target.mean, steps)
-    if k is None:
-        return f"without it, target-only does not reach that with {count_labels(int(steps[-1].group))}"
-    return f"without it, target-only needs about {count_labels(k)} for the same"
-
-
 def labels_for(accuracy: float, steps: Sequence[TrialGroup]) -> int | None:
     """Return the labels per class at which the curve without the source reaches an accuracy; None beyond its end.
 
@@ -109,45 +113,18 @@ def labels_for(accuracy: float, steps: Sequence[TrialGroup]) -> int | None:
     return max(int(k[0]), round(float(np.exp(np.interp(rise, [0.0, 1.0], np.log(k[last - 1 : last + 1]))))))
 
 
-def _find_end(steps: Sequence[TrialGroup]) -> str:
-    """Write the first number of labels at which the gain is no longer certain."""
-    lost = [s for s in steps if s.over_target.low <= 0.0]
-    return f"{describe_group(lost[0])}, {lost[0].over_target} is left" if lost else ""
-
-
-def _compare_columns(s: TrialGroup) -> str:
-    if s.over_shared is None or s.over_shared.low > 0.0:
-        return ""
-    return f"a plain rule on the columns that both share does as well ({s.over_shared} between them)"
-
-
 def _describe_names(names: Names) -> str:
-    share, low, high = (f"{100 * each:.0f}" for each in (names.right.mean, names.right.low, names.right.high))
+    share, low, high, corrupted = (f"{100 * each:.0f}" for each in names[:4])
     rows = f"{share} % [{low}, {high}] of the rows of {names.classes} hidden classes right"
-    return f"{rows}, {100 * names.corrupted:.0f} % with corrupted sources"
+    return f"{rows}, {corrupted} % with corrupted sources"
 
 
-def _conclude_on_names(judged: TrialGroup, names: Names, unnamed: int) -> str:
-    """Write the verdict where classes without labels are to be named."""
-    starts = {
-        True: "The source names",
-        False: "The source does not help to name",
-        None: "Can't tell whether the source names",
-    }
-    classes = f"{unnamed} class{'' if unnamed == 1 else 'es'} without labels"
-    return f"{starts[judged.helps]} {classes}: {_describe_names(names)}, in trials that hide classes."
-
-
-def write_untested_sentence(tested: int, naming: TrialGroup | None, found: Geometry | None) -> str:
-    """Write the verdict where too few rows are labelled for a test: indications only."""
-    signs = []
-    if naming is not None and naming.names is not None:
-        signs.append(f"of hidden classes, {_describe_names(naming.names)}")
-    if found is not None:
-        how = f"(correlation {found.correlation:.2f}; p = {found.p_value:.3f} against relabellings)"
-        signs.append(f"class geometries compared {how}")
+def write_untested_sentence(tested: int, naming: TrialGroup | None) -> str:
+    """Write the verdict where too few rows are labelled for a test: an indication only."""
     few = f"Can't tell: {tested} labelled rows are left for testing with 1 label per class, too few for an interval"
-    return "; ".join([few, *signs, *(["indications, not a test"] if signs else [])]) + "."
+    if naming is None or naming.names is None:
+        return f"{few}."
+    return f"{few}; of hidden classes, {_describe_names(naming.names)}; an indication, not a test."
 
 
 WORDS = {True: "helps", False: "does not help", None: "can't tell"}
@@ -167,7 +144,7 @@ class Row(NamedTuple):
     # The system's accuracy less that; None where there is nothing to compare.
     difference: float | None
     low: float | None
-    # Each end holds with 95 %; None for single rules and kinds of sources: the best, and the mean, is judged.
+    # Each end holds with 95 %; None for single rules, of which the best is judged.
     high: float | None
 
 
@@ -208,8 +185,6 @@ class Verdict:
         How often labels were hidden, and how many different rows were tested.
     names : Names or None
         How well hidden classes were named.
-    geometry : Geometry or None
-        The evidence that needs no test: how far the class geometries agree.
     """
 
     helps: bool | None
@@ -222,7 +197,6 @@ class Verdict:
     n_splits: int = 0
     n_tested: int = 0
     names: Names | None = None
-    geometry: Geometry | None = None
 
     def __str__(self) -> str:
         return self.sentence
@@ -240,7 +214,7 @@ class Verdict:
     @property
     def table(self) -> TextTable:
         """Every comparison: accuracy in per cent, and the gain of the system with the source in points."""
-        cells = tuple((row.against or self.system, *_format_row(row)) for row in self.rows)
+        cells = tuple(_format_row(row, self.system) for row in self.rows)
         notes = (
             f"Accuracy in per cent, differences in points, {self.n_splits} splits, {self.n_tested} tested rows. "
             "Each end of an interval holds with 95 %, for these rows with other labels.",
@@ -249,19 +223,13 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain types, for JSON."""
-        names, geometry = self.names, self.geometry
-        plain = ("helps", "difference", "sentence", "system", "n_splits", "n_tested")
-        return {name: getattr(self, name) for name in plain} | {
+        return vars(self) | {
             "verdict": WORDS[self.helps],
             "interval": None if self.interval is None else list(self.interval),
             "rows": [row._asdict() for row in self.rows],
             "curve": [point._asdict() for point in self.curve],
-            "names": None if names is None else {
-                "right": names.right.mean, "low": names.right.low, "high": names.right.high,
-                "corrupted": names.corrupted, "classes": names.classes,
-            },
-            "geometry": None if geometry is None else dict(vars(geometry)),
-        }  # fmt: skip
+            "names": None if self.names is None else self.names._asdict(),
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
@@ -273,72 +241,57 @@ class Verdict:
         >>> Verdict.from_dict(verdict.to_dict()) == verdict
         True
         """
-        helps, names, geometry, ends = (values.get(key) for key in ("helps", "names", "geometry", "interval"))
-        low, high = (None, None) if ends is None else _check_numbers(ends, 0, 1)
-        curve = [_check_numbers(point, *CurvePoint._fields) for point in _check_list(values, "curve")]
-        naming = None
-        if names is not None:
-            *right, corrupted, classes = _check_numbers(names, "right", "low", "high", "corrupted", "classes")
-            naming = Names(Estimate(*right), corrupted, int(classes))
+        helps, ends, names = (values.get(key) for key in ("helps", "interval", "names"))
+        if ends is not None and len(_check_list(ends, "interval")) != 2:
+            raise InputError(f"interval: expected two numbers, got {len(ends)}.")
         return cls(
             None if helps is None else bool(helps),
-            _check_optional(values, "difference"),
-            None if low is None or high is None else (low, high),
-            _check_text(values, "sentence"),
-            tuple(_parse_row(row) for row in _check_list(values, "rows")),
-            tuple(CurvePoint(int(labels), *shares) for labels, *shares in curve),
-            _check_text({"system": "", **values}, "system"),
-            int(_check_optional(values, "n_splits") or 0),
-            int(_check_optional(values, "n_tested") or 0),
-            naming,
-            None if geometry is None else Geometry(*_check_numbers(geometry, "correlation", "p_value")),
+            _check_value(values.get("difference"), "difference", float | None),
+            None if ends is None else tuple(_check_value(end, "interval", float) for end in ends),
+            _check_value(values.get("sentence"), "sentence", str),
+            tuple(_read_fields(Row, row) for row in _check_list(values.get("rows", []), "rows")),
+            tuple(_read_fields(CurvePoint, point) for point in _check_list(values.get("curve", []), "curve")),
+            _check_value(values.get("system", ""), "system", str),
+            _check_value(values.get("n_splits", 0), "n_splits", int),
+            _check_value(values.get("n_tested", 0), "n_tested", int),
+            None if names is None else _read_fields(Names, names),
         )
 
 
-def _parse_row(row: Any) -> Row:
-    group, against = (_check_text(row, name) for name in ("group", "against"))
-    difference, low, high = (_check_optional(row, name) for name in ("difference", "low", "high"))
-    return Row(group, against, _check_numbers(row, "accuracy")[0], difference, low, high)
+def _read_fields(kind: Any, values: Any) -> Any:
+    """Return a named tuple from a stored object; every field is checked by its type."""
+    stored = values if isinstance(values, Mapping) else {}
+    return kind(*(_check_value(stored.get(name), name, wanted) for name, wanted in get_type_hints(kind).items()))
 
 
-def _check_text(values: Any, name: str) -> str:
-    value = values.get(name) if isinstance(values, Mapping) else None
-    if not isinstance(value, str):
-        raise InputError(f"{name}: expected a text, got {type(value).__name__}.")
-    return value
+def _check_value(value: Any, name: str, wanted: Any) -> Any:
+    """Return a stored value as the type that is wanted: str, int, float or one of them or None; raise for others."""
+    first, *others = get_args(wanted) or (wanted,)
+    if value is None and others:
+        return None
+    # A whole number of any length compares with a float, and NaN does not pass.
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+    if not (isinstance(value, str) if first is str else number):
+        raise InputError(f"{name}: expected a {'text' if first is str else 'number'}, got {ascii(value)[:40]}.")
+    return first(value)
 
 
-def _check_list(values: Mapping[str, Any], name: str) -> list[Any]:
-    value = values.get(name, [])
+def _check_list(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list) or len(value) > MOST:
         raise InputError(f"{name}: expected a list of at most {MOST:,} items, got {type(value).__name__}.")
     return value
 
 
-def _check_numbers(values: Any, *keys: str | int) -> list[float]:
-    """Return the numbers of a stored object, or of a stored list, by their names or places."""
-    found = []
-    for key in keys:
-        try:
-            value = values[key]
-        except (LookupError, TypeError):
-            value = None
-        # A whole number of any length compares with a float, and NaN does not pass.
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
-            raise InputError(f"{key}: expected a number, got {ascii(value)[:40]}.")
-        found.append(float(value))
-    return found
-
-
-def _check_optional(values: Mapping[str, Any], name: str) -> float | None:
-    return None if values.get(name) is None else _check_numbers(values, name)[0]
-
-
-def _format_row(row: Row) -> tuple[str, str, str, str]:
+def _format_row(row: Row, system: str) -> tuple[str, ...]:
     group = "half hidden" if row.group == NAMING else row.group
-    gain = "" if row.difference is None else format_points(row.difference)
-    span = "" if row.low is None or row.high is None else f"[{format_points(row.low)}, {format_points(row.high)}]"
-    return group, f"{100 * row.accuracy:.1f}", gain, span
+    gain, *ends = ("" if share is None else format_points(share) for share in row[3:])
+    return (
+        row.against or system,
+        group,
+        f"{100 * row.accuracy:.1f}",
+        gain,
+        f"[{', '.join(ends)}]" if all(ends) else "",
+    )
 
 
 BEST, MEAN = "best target-only rule", "mean of the corrupted sources"
@@ -350,16 +303,16 @@ def conclude(question: Question, groups: Mapping[str, TrialGroup], judged: str |
     curve = tuple(
         CurvePoint(int(s.group), s.accuracy[SYSTEM], s.without, *vars(s.over_target).values()) for s in steps
     )
-    geometry, names = measure_geometry(question), None if naming is None else naming.names
+    names = None if naming is None else naming.names
     rows = tuple(row for each in groups.values() for row in _list_comparisons(each))
     if judged is None:
-        text = write_untested_sentence(question.tested_rows(1), naming, geometry)
+        text = write_untested_sentence(question.tested_rows(1), naming)
         n_splits = max((each.splits for each in groups.values()), default=0)
-        return Verdict(None, None, None, text, rows, curve, system, n_splits, 0, names, geometry)
+        return Verdict(None, None, None, text, rows, curve, system, n_splits, 0, names)
     main = groups[judged]
     gain, text = main.over_target, write_verdict_sentence(main, steps, question.unnamed, naming)
     span = (gain.low, gain.high)
-    return Verdict(main.helps, gain.mean, span, text, rows, curve, system, main.splits, main.tested, names, geometry)
+    return Verdict(main.helps, gain.mean, span, text, rows, curve, system, main.splits, main.tested, names)
 
 
 def _list_comparisons(each: TrialGroup) -> Iterator[Row]:
@@ -369,8 +322,6 @@ def _list_comparisons(each: TrialGroup) -> Iterator[Row]:
     for name in TARGET_ONLY:
         yield Row(each.group, name, each.accuracy[name], own - each.accuracy[name], None, None)
     yield Row(each.group, BEST, each.without, *vars(each.over_target).values())
-    for kind, (accuracy, difference) in each.by_kind.items():
-        yield Row(each.group, f"{kind} source", accuracy, difference, None, None)
     if each.over_corrupted is not None:
         yield Row(each.group, MEAN, own - each.over_corrupted.mean, *vars(each.over_corrupted).values())
     if each.over_shared is not None:
@@ -447,7 +398,8 @@ def does_source_help(
     question = make_question(X_source, y_source, X_target, y_target, pairs)
     estimator = _check_system(system, pairs)
     seed = int(check_number(random_state, "random_state", low=0, whole=True))
-    J = _check_n_splits(n_splits, question)
+    usual = SPLITS[question.X_source.shape[0] + question.X_target.shape[0] > MANY_ROWS]
+    J = int(check_number(usual if n_splits is None else n_splits, "n_splits", low=3, whole=True))
     steps = [str(k) for k in question.steps]
     hiding = [NAMING] if question.can_hide else []
     # What is judged is decided before anything is run: names, where some are missing; else few labels.
@@ -468,9 +420,3 @@ def _check_system(system: Any, pairs: Any) -> TwoDomainEstimator:
     estimator: TwoDomainEstimator = clone(system)
     estimator._check_use_of(pairs)
     return estimator
-
-
-def _check_n_splits(n_splits: int | None, question: Question) -> int:
-    if n_splits is None:
-        return SPLITS[question.X_source.shape[0] + question.X_target.shape[0] > MANY_ROWS]
-    return int(check_number(n_splits, "n_splits", low=3, whole=True))

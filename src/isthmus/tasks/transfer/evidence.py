@@ -16,49 +16,29 @@ import scipy.linalg as sla
 from scipy.optimize import linear_sum_assignment, minimize_scalar
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from isthmus._core.validation import BoolArray, FloatArray, IntArray
+from isthmus._core.validation import FloatArray, IntArray
 from isthmus.geometry.discriminants import SoftLDA, centre_scores
-from isthmus.geometry.similarity import Prepared, normalize_rows, signatures
-from isthmus.tasks.transfer.problem import TransferRows, sample_rows
-from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, class_means, means_of_guesses, polish_guesses
+from isthmus.geometry.similarity import normalize_rows, signatures
+from isthmus.tasks.transfer.problem import AXES_PER_CLASS, TransferRows, sample_rows
+from isthmus.tasks.transfer.scoring import class_means, means_of_guesses, polish_guesses
 from isthmus.tasks.transfer.starts import guess_by_relative_means, guess_by_zero_shot
 
 # A deviation below this share of the largest count is none.
 ROUNDING = 1e-9
 
 
-def count_agreements(P: FloatArray, Q: FloatArray) -> FloatArray:
-    """Return how many rows have class a by one guess and class b by the other (C, C)."""
-    C = P.shape[1]
-    cells = P.argmax(axis=1) * C + Q.argmax(axis=1)
-    return np.bincount(cells, minlength=C * C).reshape(C, C).astype(np.float64)
-
-
 def kappa(P: FloatArray, Q: FloatArray) -> float:
-    r"""Return Cohen's κ: :math:`(a - e) / (1 - e)`, with the share a of rows that agree and the chance level e.
-
-    Parameters
-    ----------
-    P, Q : array (n, C)
-        Two guesses: how likely each class is for each row.
-
-    Returns
-    -------
-    float
-        One for the same guesses, around zero for unrelated ones; zero where both always guess the same one class.
+    r"""Return Cohen's κ of two guesses (n, C); zero where both always guess the same one class.
 
     Examples
     --------
     >>> kappa(np.eye(2), np.eye(2)), kappa(np.eye(2), np.eye(2)[::-1])
     (1.0, -1.0)
     """
-    F = count_agreements(P, Q)
-    n = F.sum()
-    if not n:
-        return 0.0
-    chance = float(F.sum(axis=0) @ F.sum(axis=1)) / n**2
-    return float((np.trace(F) / n - chance) / (1.0 - chance)) if chance < 1.0 else 0.0
+    a, b = P.argmax(axis=1), Q.argmax(axis=1)
+    return float(cohen_kappa_score(a, b)) if len(np.union1d(a, b)) > 1 else 0.0
 
 
 def identity_share(P: FloatArray, Q: FloatArray) -> float:
@@ -72,7 +52,7 @@ def identity_share(P: FloatArray, Q: FloatArray) -> float:
     >>> identity_share(np.eye(3), np.eye(3)), identity_share(np.eye(3), np.eye(3)[[1, 0, 2]]).__round__(2)
     (1.0, 0.33)
     """
-    F = count_agreements(P, Q)
+    F = confusion_matrix(P.argmax(axis=1), Q.argmax(axis=1), labels=np.arange(P.shape[1]))
     i, j = linear_sum_assignment(-F)
     best = float(F[i, j].sum())
     return float(np.trace(F)) / best if best else 0.0
@@ -112,12 +92,6 @@ REFITS, REFIT_ROUNDS, MOST_ROWS = 10, 5, 1500
 LEAST_CLASSES = 4
 
 
-def class_cosines(M: FloatArray) -> FloatArray:
-    """Return the cosines (C, C) between class means (C, k), seen from their mean."""
-    N = normalize_rows(M - M.mean(axis=0))
-    return np.asarray(N @ N.T)
-
-
 def correlate_upper(A: FloatArray, B: FloatArray) -> float:
     """Return the correlation of the entries above the diagonals; 0 for fewer than three, or where all are equal."""
     above = np.triu_indices(len(A), 1)
@@ -133,10 +107,11 @@ def measure_agreement(rows: TransferRows, P: FloatArray) -> float:
 
     over the classes that both domains have. It needs no feature in common and no label that is not given.
     """
-    view, both = rows.at(AXES_PER_CLASS), rows.shared
-    A = class_means(view.S, np.searchsorted(both, view.ys), len(both))
-    B = means_of_guesses(view.L, rows.one_hot, view.U, P)[both]
-    return correlate_upper(class_cosines(A), class_cosines(B))
+    view, both = rows.at(), rows.shared
+    source = class_means(view.S, np.searchsorted(both, view.ys), len(both))
+    target = means_of_guesses(view.L, rows.one_hot, view.U, P)[both]
+    A, B = (normalize_rows(M - M.mean(axis=0)) for M in (source, target))
+    return correlate_upper(A @ A.T, B @ B.T)
 
 
 def measure_geometry_z(rows: TransferRows, P: FloatArray, rng: np.random.Generator) -> float:
@@ -146,7 +121,7 @@ def measure_geometry_z(rows: TransferRows, P: FloatArray, rng: np.random.Generat
     """
     if rows.n_classes < 3:
         return 0.0
-    view = rows.at(AXES_PER_CLASS)
+    view = rows.at()
     A = class_means(view.S, view.ys, rows.n_classes) - view.S.mean(axis=0)
     B = means_of_guesses(view.L, rows.one_hot, view.U, P) - view.target.mean(axis=0)
     A, B = A @ A.T, B @ B.T
@@ -171,7 +146,7 @@ def measure_naming_z(rows: TransferRows, rng: np.random.Generator) -> float:
 
 def _mean_agreement(rows: TransferRows) -> float:
     starts = guess_by_zero_shot(rows), guess_by_relative_means(rows)
-    polished = (polish_guesses(rows, guess.P, rounds=REFIT_ROUNDS)[0] for guess in starts)
+    polished = (polish_guesses(rows, P, rounds=REFIT_ROUNDS)[0] for P in starts)
     return float(np.mean([measure_agreement(rows, P) for P in polished]))
 
 
@@ -264,45 +239,33 @@ def iterate_folds(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
-def measure_separability(Z: FloatArray, codes: IntArray, n_classes: int) -> tuple[float, bool]:
-    """Return the held-out accuracy of the source's own discriminants, and whether it is beyond chance.
+def is_separable(rows: TransferRows, most: int = MOST_SOURCE) -> bool:
+    """Return whether discriminants of the source tell its own classes apart, on rows held out, beyond chance.
 
-    Parameters
-    ----------
-    Z : array (n, k)
-        Source rows along their principal axes, of which three per class count.
-    codes : array (n,)
-        Their classes.
-    n_classes : int
-        C.
-
-    Returns
-    -------
-    accuracy : float
-        The mean over the classes.
-    beyond : bool
-        Whether it is above 1 / C by three deviations of a rule that guesses.
+    The mean accuracy over the classes has to be above 1 / C by three deviations of a rule that guesses. Of more
+    source rows than ``most``, a sample is taken.
     """
-    rows, hits = Z[:, : AXES_PER_CLASS * n_classes].astype(np.float64), np.zeros(len(Z))
+    C, some = rows.n_classes, sample_rows(rows.ys, most)
+    codes = rows.ys[some]
+    Z, hits = rows.prepared[0].points[some, : AXES_PER_CLASS * C].astype(np.float64), np.zeros(len(some))
     for known, asked in iterate_folds(codes):
         present, of_present = np.unique(codes[known], return_inverse=True)
-        mean = rows[known].mean(axis=0)
-        rule = SoftLDA.of(rows[known] - mean, np.eye(len(present))[of_present])
-        hits[asked] = present[rule.scores(rows[asked] - mean).argmax(axis=1)] == codes[asked]
-    sizes = np.bincount(codes, minlength=n_classes).clip(1)
-    accuracy = float((np.bincount(codes, hits, minlength=n_classes) / sizes).mean())
-    chance = 1.0 / n_classes
-    deviation = float(np.sqrt((chance * (1.0 - chance) / sizes).sum()) / n_classes)
-    return accuracy, accuracy > chance + DEVIATIONS * deviation
+        mean = Z[known].mean(axis=0)
+        rule = SoftLDA.of(Z[known] - mean, np.eye(len(present))[of_present])
+        hits[asked] = present[rule.scores(Z[asked] - mean).argmax(axis=1)] == codes[asked]
+    sizes, chance = np.bincount(codes, minlength=C).clip(1), 1.0 / C
+    accuracy = float((np.bincount(codes, hits, minlength=C) / sizes).mean())
+    deviation = float(np.sqrt((chance * (1.0 - chance) / sizes).sum()) / C)
+    return accuracy > chance + DEVIATIONS * deviation
 
 
 @dataclass(frozen=True, eq=False)
 class SignatureStart:
-    """Classes of target rows by their signatures, and the evidence for them.
+    """Classes of unlabelled target rows by their signatures, and the evidence for them.
 
     Parameters
     ----------
-    scores : array (n_t, C)
+    scores : array (n_u, C)
         Logarithms of the classes' probabilities by the source's rule; zeros where it can't tell the source's own.
     trust : float
         How far the target's own guesses, which know nothing of signatures, support them: 0 to 0.98.
@@ -325,63 +288,34 @@ class SignatureStart:
         return 0.5 * sum(steps) if self.source_learns else 0.0
 
     @property
-    def posterior(self) -> FloatArray:
-        """Probabilities of the classes by the rule alone (n_t, C)."""
-        return np.asarray(softmax(self.scores, axis=1))
-
-    @property
     def prior(self) -> FloatArray:
-        r""":math:`\log((1 - \rho) / C + \rho\,p)`, centred (n_t, C): a term of self-training where the gate is open.
+        r""":math:`\log((1 - \rho) / C + \rho\,p)`, centred (n_u, C): a term of self-training where the gate is open.
 
-        At a gate of one half, self-training with it and without are averaged.
+        p are the probabilities of the classes by the rule alone. At a gate of one half, self-training with it and
+        without are averaged.
         """
-        C = self.scores.shape[1]
-        return centre_scores(np.log((1.0 - TRUST) / C + TRUST * self.posterior))
+        p = softmax(self.scores, axis=1)
+        return centre_scores(np.log((1.0 - TRUST) / p.shape[1] + TRUST * p))
 
 
-def guess_by_signatures(
-    source: Prepared, ys: IntArray, target: Prepared, guess: FloatArray, asked: BoolArray | None = None
-) -> SignatureStart:
-    """Guess the classes of target rows by a rule that was fitted to the source's signatures alone.
+def guess_by_signatures(rows: TransferRows, guesses: FloatArray) -> SignatureStart:
+    """Guess the classes of unlabelled target rows by a rule that was fitted to the source's signatures alone.
 
-    New target rows need no signature: the prior teaches the target's own ensemble
-    (:func:`~isthmus.tasks.transfer.starts.fit_target_ensemble`), which is the rule.
-
-    Parameters
-    ----------
-    source, target : Prepared
-        Both collections.
-    ys : array (n_s,)
-        Codes of the classes 0 … C - 1, each of which has a row.
-    guess : array (n_t, C)
-        The target's own guesses, with the shares that the classes are to have.
-    asked : array (n_t,), optional
-        The rows on which the guesses count: those without a label. All unless given.
-
-    Examples
-    --------
-    >>> from isthmus.geometry.similarity import prepare_rows, scale_rows
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.repeat([0, 1], 60)
-    >>> A, B = (prepare_rows(scale_rows(rng.normal(size=(120, d)) ** (1 + 2 * y[:, None]))) for d in (20, 30))
-    >>> found = guess_by_signatures(A, y, B, np.eye(2)[y])
-    >>> bool((found.posterior.argmax(axis=1) == y).mean() > 0.8), found.source_learns
-    (True, False)
+    It is tested by the target's own ``guesses`` (n_u, C), with the shares that the classes are to have. New target
+    rows need no signature: the prior teaches the target's own ensemble
+    (:func:`~isthmus.tasks.transfer.scoring.fit_target_ensemble`), which is the rule.
     """
-    C, some = guess.shape[1], sample_rows(ys, MOST_SOURCE)
-    scores = signature_scores(source, ys, target, C)
-    learns = measure_separability(source.points[some], ys[some], C)[1]
-    rows = slice(None) if asked is None or not asked.any() else asked
-    names = naming_z(softmax(scores[rows], axis=1).T @ guess[rows])
-    return SignatureStart(scores, estimate_trust(scores[rows], guess[rows]), names, learns)
+    scores = signature_scores(rows)
+    names = naming_z(softmax(scores, axis=1).T @ guesses)
+    return SignatureStart(scores, estimate_trust(scores, guesses), names, is_separable(rows))
 
 
-def signature_scores(source: Prepared, ys: IntArray, target: Prepared, n_classes: int) -> FloatArray:
-    """Return logarithms of the classes' probabilities of target rows (n_t, C), by the rule of source signatures."""
-    some = sample_rows(ys, MOST_SOURCE)
-    leading = tuple(multiple * n_classes for multiple in SIGNATURE_MULTIPLES)
-    rule = SignatureRule.calibrate(signatures(source, leading)[some], ys[some], n_classes)
-    return rule.scores(signatures(target, leading))
+def signature_scores(rows: TransferRows) -> FloatArray:
+    """Return logarithms of the classes' probabilities of unlabelled rows (n_u, C), by the rule of signatures."""
+    (source, target), C, some = rows.prepared, rows.n_classes, sample_rows(rows.ys, MOST_SOURCE)
+    leading = tuple(multiple * C for multiple in SIGNATURE_MULTIPLES)
+    rule = SignatureRule.calibrate(signatures(source, leading)[some], rows.ys[some], C)
+    return rule.scores(signatures(target, leading)[rows.unlabelled])
 
 
 def estimate_trust(scores: FloatArray, P: FloatArray) -> float:
@@ -407,12 +341,10 @@ def measure_merit(rows: TransferRows, weight: float) -> Callable[[FloatArray], f
     s counts only where the source tells its own classes apart.
     """
     some = rows.drop_target_classes()
-    (source, target), C = some.prepared, some.n_classes
-    sample = sample_rows(some.ys, MOST_SOURCE)
-    if not measure_separability(source.points[sample], some.ys[sample], C)[1]:
+    if not is_separable(some):
         return lambda P: measure_agreement(rows, P)
-    signed = softmax(signature_scores(source, some.ys, target, C)[some.unlabelled], axis=1)
-    unit = weight / (C - 1)  # two perfect guesses have z = C - 1
+    signed = softmax(signature_scores(some), axis=1)
+    unit = weight / (some.n_classes - 1)  # two perfect guesses have z = C - 1
     return lambda P: measure_agreement(rows, P) + unit * naming_z(signed.T @ P[:, rows.shared])
 
 

@@ -25,6 +25,8 @@ from isthmus.geometry.similarity import (
 
 # Principal axes that are kept, unless five per class are more.
 AXES = 200
+# Axes on which the classes of the two domains are compared, in multiples of the number of classes.
+AXES_PER_CLASS = 3
 # Axes per class on which the target's own learners work; their answers are averaged.
 MULTIPLES = (2, 3, 5)
 # Axes along which rows deviate by no more than this share of the largest deviation are dropped.
@@ -180,7 +182,7 @@ class TransferRows:
         found = infer_shares([(view.L, view.U) for view in views], views[0].yl)
         return replace(self, shares=floor_shares(found.shares), strictness=found.strictness)
 
-    def at(self, multiple: int) -> View:
+    def at(self, multiple: int = AXES_PER_CLASS) -> View:
         """Return labelled source rows and all target rows on the first ``multiple`` × C axes, of unit length."""
         k, taught = multiple * self.n_classes, self.ys >= 0
         Z = normalize_rows(self.target[:, :k])
@@ -197,13 +199,9 @@ class TransferRows:
         return replace(self, ys=np.where(self.ys < 0, -1, order[self.ys]))
 
     def sample_target(self, most: int, rng: np.random.Generator) -> TransferRows:
-        """Return the rows with at most ``most`` unlabelled ones, drawn at random, and without pairs."""
+        """Return the rows with at most ``most`` unlabelled ones, at random, without pairs and shared features."""
         kept = ~self.unlabelled
         kept[rng.permutation(np.flatnonzero(self.unlabelled))[:most]] = True
-        return self.keep_target(kept)
-
-    def keep_target(self, kept: BoolArray) -> TransferRows:
-        """Return the rows with some of the target's (a mask), without pairs and shared features."""
         prepared = self.prepared[0], take_rows(self.prepared[1], kept)
         return replace(self, target=self.target[kept], yt=self.yt[kept], prepared=prepared, pairs=None, features=None)
 
@@ -247,17 +245,22 @@ def restrict_classes(P: FloatArray, rows: TransferRows) -> FloatArray:
     return np.asarray(Q / Q.sum(axis=1, keepdims=True))
 
 
-def extend_classes(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatArray:
-    """Return guesses P (n_u, C') among the classes of the source as guesses over all classes (n_u, C).
+def extend_classes(P: FloatArray, classes: IntArray, own: FloatArray) -> FloatArray:
+    """Return guesses P (n, C') among some classes as guesses over all (n, C).
 
-    Classes that only the target has keep what the target's ``own`` guesses (n_u, C) give them; P shares the rest.
+    The other classes, which only the target has, keep what its ``own`` guesses (n, C) give them; P shares the rest.
     """
-    if len(rows.shared) == rows.n_classes:
-        return P
     full = own.copy()
-    full[:, rows.shared] = 0.0
-    full[:, rows.shared] = P * (1.0 - full.sum(axis=1, keepdims=True))
+    full[:, classes] = 0.0
+    full[:, classes] = P * (1.0 - full.sum(axis=1, keepdims=True))
     return full
+
+
+def tie_classes(P: FloatArray, classes: IntArray) -> FloatArray:
+    """Return guesses (n, C) in which some classes can't be told apart, and share their probability evenly."""
+    tied = P.copy()
+    tied[:, classes] = P[:, classes].mean(axis=1, keepdims=True)
+    return tied
 
 
 WORDS = ("auto", "uniform", "source", "labelled")

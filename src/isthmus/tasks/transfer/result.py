@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -30,10 +30,10 @@ from isthmus.data.domains import TwoDomains
 from isthmus.data.shared_columns import SharedColumns
 from isthmus.estimators.base import EVERYTHING, SystemFacts, TwoDomainEstimator
 from isthmus.exceptions import InputError
-from isthmus.geometry.discriminants import NEVER, SoftLDA
+from isthmus.geometry.discriminants import SoftLDA
 from isthmus.tasks.transfer.engine import TransferOutcome, transfer_labels
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
-from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, Discriminant, Rule
+from isthmus.tasks.transfer.scoring import Discriminant
 from isthmus.tasks.transfer.shared_evidence import add_shared_scores, make_shared_features
 
 # Classes that a sentence lists.
@@ -83,11 +83,6 @@ class AssignedLabels:
     given: BoolArray
 
     @property
-    def n_predicted(self) -> int:
-        """The number of rows whose class was not given."""
-        return int(np.count_nonzero(~self.given))
-
-    @property
     def n_rejected(self) -> int:
         """The number of rows without a class."""
         return int(np.count_nonzero(np.isnan(self.probability)))
@@ -96,7 +91,7 @@ class AssignedLabels:
     def sentence(self) -> str:
         """The numbers in one sentence."""
         rejected = f", except {self.n_rejected:,} below the threshold" if self.n_rejected else ""
-        return f"{self.n_predicted:,} rows without a label got a class{rejected}."
+        return f"{np.count_nonzero(~self.given):,} rows without a label got a class{rejected}."
 
 
 def write_verdict(found: TransferOutcome, unlabelled: NDArray[Any]) -> str:
@@ -113,16 +108,7 @@ def write_verdict(found: TransferOutcome, unlabelled: NDArray[Any]) -> str:
     return f"{start}: {found.reason}."
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The checked parameters."""
-
-    shares: str | FloatArray
-    rng: np.random.Generator
-    progress: Progress
-    calibrate: bool
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class LabelTransfer(TwoDomainEstimator):
     r"""Classes of target rows, from a few target labels and a source with other features.
 
@@ -174,8 +160,6 @@ class LabelTransfer(TwoDomainEstimator):
         Whether the source was used, why, and the measures behind it.
     verdict_, source_used_, evidence_ : str, bool, dict
         The parts of ``answer_``: its sentence, whether the source has a part in the rule, the measures of the gates.
-    agreement_ : dict
-        r of each start after its polish: the correlation of the cosines between class means, source against target.
     weights_ : dict
         The weight of each start; they sum to one.
     shares_ : array (C,)
@@ -210,72 +194,57 @@ class LabelTransfer(TwoDomainEstimator):
     takes_shared = True
     own_classes = True
 
-    shares: Any
-    calibrate: bool
-    reject_below: float | None
-    n_neighbors: int
-    random_state: Any
-    progress: Any
-    unlabelled_classes_: NDArray[Any]
-    agreement_: dict[str, float]
-    weights_: dict[str, float]
-    source_used_: bool
-    verdict_: str
-    evidence_: dict[str, float]
-    shares_: FloatArray
-    temperature_: float
-    _ok: bool | None
-    # By domain; and of shared features, as "shared", where these are used.
-    _rules: dict[str, Any]
-    _preparations: dict[str, Preparation]
-    _references: tuple[FloatArray, IntArray]
+    shares: Any = "auto"
+    calibrate: bool = True
+    reject_below: float | None = None
+    n_neighbors: int = 5
+    random_state: Any = 0
+    progress: Any = False
+    unlabelled_classes_: NDArray[Any] = field(init=False)
+    weights_: dict[str, float] = field(init=False)
+    source_used_: bool = field(init=False)
+    verdict_: str = field(init=False)
+    evidence_: dict[str, float] = field(init=False)
+    shares_: FloatArray = field(init=False)
+    temperature_: float = field(init=False)
+    _ok: bool | None = field(init=False)
+    # By domain; and of shared features, None where these are not used.
+    _rules: dict[str, Any] = field(init=False)
+    _preparations: dict[str, Preparation] = field(init=False)
+    _references: tuple[FloatArray, IntArray] = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        shares: Any = "auto",
-        calibrate: bool = True,
-        reject_below: float | None = None,
-        n_neighbors: int = 5,
-        random_state: Any = 0,
-        progress: Any = False,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _validate(self) -> Settings:
+    def _validate(self) -> tuple[str | FloatArray, np.random.Generator, bool, Progress]:
         super()._validate()
         self._threshold()
-        progress = Progress(self.progress, "label transfer")
-        calibrate = check_flag(self.calibrate, "calibrate")
-        return Settings(check_shares(self.shares), as_generator(self.random_state), progress, calibrate)
+        shares, calibrate = check_shares(self.shares), check_flag(self.calibrate, "calibrate")
+        return shares, as_generator(self.random_state), calibrate, Progress(self.progress, "label transfer")
 
     def _threshold(self) -> float:
-        return (
-            0.0 if self.reject_below is None else check_number(self.reject_below, "reject_below", low=0.0, high=1.0)
-        )
+        least = 0.0 if self.reject_below is None else self.reject_below
+        return check_number(least, "reject_below", low=0.0, high=1.0)
 
-    def _fit_domains(self, domains: TwoDomains, settings: Settings) -> dict[str, Any]:
-        steps = count(1)
+    def _fit_domains(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        (shares, rng, calibrate, progress), steps = settings, count(1)
 
         def report(what: str, left: int = 0) -> None:
             step = next(steps)
             fraction = (step - 2) / (step - 2 + left) if left else 0.0  # the first step, preparing, does not count
-            settings.progress.report(what, fraction, what, step)
+            progress.report(what, fraction, what, step)
 
-        with settings.progress:
+        with progress:
             report("preparing")
             most = max(AXES, 5 * len(domains.classes))
             both = {"source": domains.source.X, "target": domains.target.X}
             preparations = {name: Preparation.of(X, most) for name, X in both.items()}
-            rows = _make_rows(domains, preparations, settings.shares)
-            found = transfer_labels(rows, settings.rng, settings.shares, report, settings.calibrate)
-        source, taught = _fit_source_rule(rows), np.flatnonzero(rows.ys >= 0)
+            rows = _make_rows(domains, preparations, shares)
+            found = transfer_labels(rows, rng, shares, report, calibrate)
+        # The source's own discriminants; classes that it lacks are never predicted.
+        view, taught = rows.at(), np.flatnonzero(rows.ys >= 0)
+        mean = view.S.mean(axis=0)
+        source = Discriminant(mean, SoftLDA.of(view.S - mean, np.eye(rows.n_classes)[view.ys]))
         points = np.sqrt(softmax(source.scores(rows.source[taught]), axis=1))
         return {
             "unlabelled_classes_": domains.classes[rows.unknown],
-            "agreement_": found.agreement,
             "weights_": found.weights,
             "source_used_": found.ok is not False,
             "verdict_": write_verdict(found, domains.classes[rows.unknown]),
@@ -283,8 +252,7 @@ class LabelTransfer(TwoDomainEstimator):
             "shares_": found.shares,
             "temperature_": found.temperature,
             "_ok": found.ok,
-            "_rules": {"source": source, "target": found.rule}
-            | ({} if found.shared_rule is None else {"shared": found.shared_rule}),
+            "_rules": {"source": source, "target": found.rule, "shared": found.shared_rule},
             "_preparations": preparations,
             "_references": (points, taught),
         }
@@ -303,21 +271,18 @@ class LabelTransfer(TwoDomainEstimator):
         rows = self._rows(X, domain)
         if shared is None:
             return self._posteriors(rows, domain)
-        features, n = check_matrix(shared, "shared"), rows.shape[0]
-        if features.shape[0] != n:
-            raise InputError(f"shared: expected {n} rows, as X has, got {features.shape[0]}.")
-        rule = self._rules.get("shared")
-        if rule is not None and features.shape[1] != (width := rule.rule.weights.shape[0]):
-            raise InputError(f"shared: expected {width} columns, as in the fit, got {features.shape[1]}.")
+        features, rule = check_matrix(shared, "shared"), self._rules["shared"]
+        width = features.shape[1] if rule is None else len(rule.rule.weights)
+        if features.shape != (rows.shape[0], width):
+            wanted = f"{rows.shape[0]} rows, as X has, of {width} columns, as in the fit"
+            raise InputError(f"shared: expected {wanted}, got {features.shape[0]} of {features.shape[1]}.")
         return self._posteriors(rows, domain, features)
 
     def _posteriors(self, rows: Matrix, domain: str, shared: Matrix | None = None) -> FloatArray:
         scores = self._rules[domain].scores(self._preparations[domain].coordinates(rows))
-        if domain == "source":
-            return np.asarray(softmax(scores, axis=1))
-        return np.asarray(
-            softmax(add_shared_scores(scores, self._rules.get("shared"), shared) / self.temperature_, axis=1)
-        )
+        if domain == "target":
+            scores = add_shared_scores(scores, self._rules["shared"], shared) / self.temperature_
+        return np.asarray(softmax(scores, axis=1))
 
     def predict(self, X: Any, domain: str = "target", shared: Any = None) -> NDArray[Any]:
         """Return the most likely class of each row (n,); no class (-1 or None) below ``reject_below``."""
@@ -329,11 +294,8 @@ class LabelTransfer(TwoDomainEstimator):
         labels, rejected = np.asarray(self.classes_[codes]), codes == UNLABELLED
         if not rejected.any():
             return labels
-        if labels.dtype.kind in "if":
-            return np.where(rejected, UNLABELLED, labels)
-        labels = labels.astype(object)
-        labels[rejected] = None
-        return labels
+        none: Any = UNLABELLED if labels.dtype.kind in "if" else None
+        return np.where(rejected, none, labels)
 
     def assign_labels(self, X: Any, y: Any = None, shared: Any = None) -> AssignedLabels:
         """Return the class of every target row: the given label y (n,), or else the predicted one.
@@ -412,14 +374,3 @@ def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares
         domains.pairs,
         features=make_shared_features(shared) if isinstance(shared, SharedColumns) else shared,
     )
-
-
-def _fit_source_rule(rows: TransferRows) -> Rule:
-    """Fit the source's own discriminants; classes that it lacks are never predicted."""
-    view = rows.at(AXES_PER_CLASS)
-    mean = view.S.mean(axis=0)
-    Y = np.eye(len(rows.shared))[np.searchsorted(rows.shared, view.ys)]
-    lda = SoftLDA.of(view.S - mean, Y)
-    weights, offsets = np.zeros((len(mean), rows.n_classes)), np.full(rows.n_classes, NEVER)
-    weights[:, rows.shared], offsets[rows.shared] = lda.weights, lda.offsets
-    return Discriminant(mean, SoftLDA(weights, offsets))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
@@ -26,10 +27,13 @@ from isthmus.tasks.transfer.result import LabelTransfer
 
 # The inverse penalty of logistic regression: on rows of unit length weights have to be large.
 STRENGTH = 10.0
+# Folds of labelled rows, held out to find the power of probabilities.
+FOLDS = 5
 # Queries that are compared with the whole gallery at once.
 BLOCK = 1024
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SemanticMatching(TwoDomainEstimator):
     r"""Search across two domains by class: the probability that two rows are of the same one.
 
@@ -58,10 +62,6 @@ class SemanticMatching(TwoDomainEstimator):
         :class:`~isthmus.estimators.controls.SelfTrainedLDA` on rows prepared as above, which uses labelled and
         unlabelled target rows and nothing of the source; where ``fit`` is given ``shared`` columns, which teach the
         target's own, it is :class:`~isthmus.LabelTransfer`.
-    n_folds : int or None
-        Each rule's probabilities are raised to the power that makes them most true on labelled rows held out in so
-        many folds. Rows that are alone in their class are never held out; where all are, the power is 1. None: no
-        such correction, the powers are 1.
     n_neighbors : int
         How many rows :meth:`kneighbors` returns by default.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
@@ -72,7 +72,9 @@ class SemanticMatching(TwoDomainEstimator):
     source_rule_, target_rule_ : object
         The fitted rules.
     powers_ : dict of str to float
-        For "source" and "target", the power of the probabilities; below 1 the rule was too sure of itself.
+        For "source" and "target", the power of the rule's probabilities that makes labelled rows, held out in five
+        folds, most likely; below 1 the rule was too sure of itself. Rows that are alone in their class are never held
+        out; where all are, the power is 1.
     unlabelled_classes_ : array
         Classes that no target row is labelled with.
     classes_ : array
@@ -104,32 +106,17 @@ class SemanticMatching(TwoDomainEstimator):
     # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
 
-    source_rule: Any
-    target_rule: Any
-    n_folds: int | None
-    n_neighbors: int
-    source_rule_: Any
-    target_rule_: Any
-    powers_: dict[str, float]
-    unlabelled_classes_: NDArray[Any]
-    _gallery: FloatArray
-
-    def __init__(
-        self,
-        source_rule: Any = None,
-        target_rule: Any = None,
-        *,
-        n_folds: int | None = 5,
-        n_neighbors: int = 10,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    source_rule: Any = field(default=None, kw_only=False)
+    target_rule: Any = field(default=None, kw_only=False)
+    n_neighbors: int = 10
+    source_rule_: Any = field(init=False)
+    target_rule_: Any = field(init=False)
+    powers_: dict[str, float] = field(init=False)
+    unlabelled_classes_: NDArray[Any] = field(init=False)
+    _gallery: FloatArray = field(init=False)
 
     def _validate(self) -> None:
         super()._validate()
-        if self.n_folds is not None:
-            check_number(self.n_folds, "n_folds", low=2, whole=True)
         source, target = self.source_rule, self.target_rule
         if source is not None and (
             isinstance(source, TwoDomainEstimator) or not (is_classifier(source) and hasattr(source, "predict_proba"))
@@ -149,8 +136,7 @@ class SemanticMatching(TwoDomainEstimator):
         check_two_classes(domains)
         n_classes = len(domains.classes)
         rules = self._fit_source(domains), self._fit_target(domains)
-        folds = self.n_folds
-        powers = {name: 1.0 if folds is None else self._power(domains, name, int(folds)) for name in DOMAINS}
+        powers = {name: self._power(domains, name) for name in DOMAINS}
         P = _probabilities(rules[0], domains.source.X, n_classes)
         known = np.unique(domains.target.y[domains.target.labelled])
         return {
@@ -178,7 +164,7 @@ class SemanticMatching(TwoDomainEstimator):
             y = np.where(np.isin(np.arange(len(y)), rows), y, UNLABELLED)
         return rule.fit(domains.source.X, domains.source.y, domains.target.X, y, shared=domains.shared)
 
-    def _power(self, domains: TwoDomains, domain: str, n_folds: int) -> float:
+    def _power(self, domains: TwoDomains, domain: str) -> float:
         """Return the power of a rule's probabilities, by held-out labelled rows of its domain."""
         both = {"source": (domains.source, self._fit_source), "target": (domains.target, self._fit_target)}
         rows, fit_rule = both[domain]
@@ -187,7 +173,7 @@ class SemanticMatching(TwoDomainEstimator):
             rule = fit_rule(domains, taught)
             return lambda out: _probabilities(rule, rows.X[out], len(domains.classes))
 
-        return cross_fit_power(fit, rows.y, n_folds)
+        return cross_fit_power(fit, rows.y, FOLDS)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Return the probabilities of the classes (n, C) by the domain's rule; inner products compare them."""
@@ -204,15 +190,9 @@ class SemanticMatching(TwoDomainEstimator):
 
     def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
         """Return the probability (n, m) that a row of A and a row of B, of any domains, are of the same class."""
-        a, b = self._both(A, B, domains)
-        return np.asarray(a @ b.T)
-
-    def pair_score(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """Return the probability (n,) that each row of A is of the same class as the row of B in the same place."""
-        a, b = self._both(A, B, domains)
-        if len(a) != len(b):
-            raise InputError(f"B: expected {len(a)} rows, as many as A, got {len(b)}.")
-        return np.asarray(np.einsum("ij,ij->i", a, b))
+        first, second = two_names(domains)
+        rows = self._rows(A, first, "A"), self._rows(B, second, "B")
+        return np.asarray(self._posteriors(rows[0], first) @ self._posteriors(rows[1], second).T)
 
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
@@ -241,12 +221,6 @@ class SemanticMatching(TwoDomainEstimator):
         q, g = self._rows(queries, names[0], "queries"), self._rows(gallery, names[1], "gallery")
         check_number(k, "k", low=1, high=g.shape[0], whole=True)
         return _rank(self._posteriors(q, names[0]), self._posteriors(g, names[1]), int(k))
-
-    def _both(self, A: Any, B: Any, domains: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the probabilities of the classes, of rows of two domains."""
-        first, second = two_names(domains)
-        rows = self._rows(A, first, "A"), self._rows(B, second, "B")
-        return self._posteriors(rows[0], first), self._posteriors(rows[1], second)
 
     def _posteriors(self, rows: Matrix, domain: str) -> FloatArray:
         rule = self.source_rule_ if domain == DOMAINS[0] else self.target_rule_

@@ -1,38 +1,59 @@
-r"""What both domains have in common as evidence for classes: the source's classifier on shared features.
+r"""What both domains have in common as evidence for classes: shared features, and known pairs.
 
-With p the guesses of the source's classifier on the shared features of target rows, balanced and without a target
-label, :func:`guess_by_shared_features` tests them (the gate), and where they pass, they start the target's own
-self-training and are its prior. Experts on own features (discriminants, a linear rule taught by sure guesses) and on
-the shared ones (taught by the source and by target labels) are pooled: :math:`\sum_m \log(p_m + 0.01)`.
+**Shared features.** With p the guesses of the source's classifier on the shared features of target rows, balanced and
+without a target label, :func:`probe_shared_features` tests them (the gate), and where they pass, they start the
+target's own self-training and are its prior. Experts on own features (discriminants, a linear rule taught by sure
+guesses) and on the shared ones (taught by the source and by target labels) are pooled:
+:math:`\sum_m \log(p_m + 0.01)`.
+
+**Known pairs**, where no target row has a label of its own.
+The paired target rows have the names of their partners (:func:`name_partners`). Four experts learn from them:
+
+- *no map*: a linear classifier of the paired target rows, which never sees another source row;
+- *target*: the target's own self-trained discriminants;
+- *map*: the source's classifier on rows that are mapped to the source by ridge regression of the pairs;
+- *soft pairs*: the same, with the map of soft pairs in which known partners are fixed.
+
+Their weights are those under which the names of held-out pairs are most likely (:func:`fit_weights`): a source that
+is of no use beyond its names has little weight. Pairs whose names can't be predicted from other pairs better than by
+chance were shuffled, and are not used.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse
 from isthmus.data.cells import parse_number
-from isthmus.data.domains import SharedFeatures
+from isthmus.data.domains import KnownPairs, SharedFeatures
 from isthmus.data.shared_columns import SharedColumns
-from isthmus.geometry.discriminants import NEVER, SoftLDA, balance
+from isthmus.geometry.discriminants import SoftLDA, balance
 from isthmus.geometry.similarity import normalize_precisely, normalize_rows
 from isthmus.geometry.terms import TermRows
+from isthmus.tasks.transfer import scoring, starts
 from isthmus.tasks.transfer.evidence import DEVIATIONS, iterate_folds, kappa
-from isthmus.tasks.transfer.problem import TransferRows, floor_shares, sample_rows
-from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, GUESS_TEMPERATURE, MAP_TEMPERATURE, LinearRule, Rule
-from isthmus.tasks.transfer.soft_pairs import ProbeEvidence, compare_probe
-from isthmus.tasks.transfer.starts import fit_target_vote, self_train
+from isthmus.tasks.transfer.problem import AXES_PER_CLASS, TransferRows, floor_shares, sample_rows, take_rows
+from isthmus.tasks.transfer.scoring import (
+    GUESS_TEMPERATURE,
+    MAP_TEMPERATURE,
+    LinearRule,
+    LinearScores,
+    Pool,
+    pool_term,
+)
+from isthmus.tasks.transfer.soft_pairs import ProbeEvidence, compare_probe, map_by_known_partners
 
 # The gate: deviations over relabellings; κ of the guesses with the target's discriminants, which they teach on the
 # other half of the rows (a block that says nothing of the rows' own features has none); enough classes.
 LEAST_Z, LEAST_KAPPA, LEAST_CLASSES = 2.5, 0.15, 5
-# Guesses that teach the linear rule of own features are at least as sure; added to probabilities in the pool.
-SURE, POOL_FLOOR = 0.8, 0.01
+# Guesses that teach the linear rule of own features are at least as sure.
+SURE = 0.8
 # Terms of a text: runs of so many characters. A column is of numbers if so many of its cells are.
 CHARACTERS, MOSTLY = (3, 5), 0.8
 
@@ -62,86 +83,17 @@ def make_shared_features(columns: SharedColumns) -> SharedFeatures:
     return SharedFeatures(source, target)
 
 
-@dataclass(frozen=True, eq=False)
-class LinearScores:
-    """Logarithms of probabilities (n, C) by a linear rule of some classes, whose scores have this unit."""
-
-    rule: LinearRule
-    classes: IntArray
-    unit: float
-    n_classes: int
-
-    @classmethod
-    def of(cls, X: Matrix, codes: IntArray, n_classes: int, asked: Matrix, temperature: float) -> LinearScores:
-        """Fit to rows X; the unit is the deviation of the scores of the rows asked for, times the temperature."""
-        classes, places = np.unique(codes, return_inverse=True)
-        rule = LinearRule.of(X, places)
-        return cls(rule, classes, temperature * (float(rule.scores(asked).std()) or 1.0), n_classes)
-
-    def scores(self, Z: Matrix) -> FloatArray:
-        """Return logarithms of probabilities."""
-        S = np.full((Z.shape[0], self.n_classes), NEVER)
-        S[:, self.classes] = self.rule.scores(Z) / self.unit
-        return np.asarray(log_softmax(S, axis=1))
-
-
-@dataclass(frozen=True, eq=False)
-class UnitScores:
-    """A linear rule of unit rows, as one of centred coordinates."""
-
-    rule: LinearScores
-
-    def scores(self, Z: FloatArray) -> FloatArray:
-        """Return logarithms of probabilities."""
-        return self.rule.scores(normalize_rows(Z))
-
-
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """The sum of the logarithms of the probabilities that several rules give, each at least :data:`POOL_FLOOR`."""
-
-    members: tuple[Rule, ...]
-
-    def scores(self, Z: FloatArray) -> FloatArray:
-        """Return the sum."""
-        return np.asarray(sum(pool_term(rule.scores(Z)) for rule in self.members))
-
-
 def add_shared_scores(scores: FloatArray, rule: LinearScores | None, shared: Matrix | None) -> FloatArray:
     """Add to scores of own features (n, C) those of shared ones (n, k), where there are any and they are used."""
     if rule is None or shared is None:
         return scores
-    return np.asarray(scores + pool_term(rule.scores(normalize_precisely(shared))))
+    return np.asarray(scores + pool_term(rule.scores(shared)))
 
 
-def pool_term(scores: FloatArray) -> FloatArray:
-    """Return what a rule adds to a pool."""
-    return np.asarray(np.log(softmax(scores, axis=1) + POOL_FLOOR))
-
-
-@dataclass(frozen=True, eq=False)
-class SharedGuess:
-    """The rule of own features that shared ones have taught, the rule of the shared ones, and the evidence."""
-
-    own: Rule
-    shared: LinearScores
-    probe: ProbeEvidence
-    cross: float
-    source_learns: bool
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the gate is open."""
-        return (
-            self.source_learns
-            and self.probe.n_classes >= LEAST_CLASSES
-            and self.probe.z > LEAST_Z
-            and self.cross >= LEAST_KAPPA
-        )
-
-
-def guess_by_shared_features(rows: TransferRows, guess: FloatArray, shares: FloatArray) -> SharedGuess:
-    """Teach the target by the source's classifier on shared features, and test it.
+def probe_shared_features(
+    rows: TransferRows, guess: FloatArray, shares: FloatArray
+) -> tuple[FloatArray, ProbeEvidence, float, bool]:
+    """Guess by the source's classifier on shared features, without a target label, and test it.
 
     Parameters
     ----------
@@ -151,27 +103,45 @@ def guess_by_shared_features(rows: TransferRows, guess: FloatArray, shares: Floa
         The target's own guesses, which know nothing of the source.
     shares : array (C,)
         Of the classes.
+
+    Returns
+    -------
+    p : array (n_t, C)
+        The guesses.
+    probe : ProbeEvidence
+        Their agreement with the target's own.
+    cross : float
+        How far the target's own features can learn them (:func:`cross_fit_kappa`).
+    is_open : bool
+        Whether the gate is open.
     """
+    assert rows.features is not None
+    S, T = (normalize_precisely(X) for X in (rows.features.source[rows.ys >= 0], rows.features.target))
+    codes = rows.ys[rows.ys >= 0]
+    blind = LinearRule.of(S, codes).scores(T)
+    p = balance(blind / (GUESS_TEMPERATURE * (float(blind.std()) or 1.0)), shares)
+    probe, cross = compare_probe(p, guess, rows.yt), cross_fit_kappa(rows, p)
+    agrees = probe.n_classes >= LEAST_CLASSES and probe.z > LEAST_Z and cross >= LEAST_KAPPA
+    return p, probe, cross, agrees and separates_classes(S, codes)
+
+
+def teach_by_shared_features(
+    rows: TransferRows, p: FloatArray, shares: FloatArray, trust: float
+) -> tuple[Pool, LinearScores]:
+    """Return the rule of own features that guesses p (n_t, C) have taught, and the rule of the shared features."""
     assert rows.features is not None
     S, T = (normalize_precisely(X) for X in (rows.features.source, rows.features.target))
     C, taught, known = rows.n_classes, rows.ys >= 0, ~rows.unlabelled
-    learns = separates_classes(S[taught], rows.ys[taught])
-    blind = LinearRule.of(S[taught], rows.ys[taught]).scores(T)
-    p = balance(blind / (GUESS_TEMPERATURE * (float(blind.std()) or 1.0)), shares)
-    probe, Z = compare_probe(p, guess, rows.yt), normalize_rows(rows.target)
-    prior = np.log((1.0 - probe.trust) / C + probe.trust * p)
-    P = self_train(Z, rows.yt, p, shares, prior)
+    Z, prior = normalize_rows(rows.target), np.log((1.0 - trust) / C + trust * p)
+    P = scoring.self_train(Z, rows.yt, p, shares, prior)
     P[known] = rows.one_hot
     sure = known | (P.max(axis=1) > SURE)
     linear = LinearScores.of(Z[sure], P[sure].argmax(axis=1), C, Z, MAP_TEMPERATURE)
-    settled = TransferRows(
-        rows.source, rows.ys, rows.target, rows.yt, floor_shares(P[~known].mean(axis=0)), rows.prepared
-    )
-    discriminants = fit_target_vote(settled, P[~known], rounds=0)
+    settled = replace(rows, shares=floor_shares(P[~known].mean(axis=0)), strictness=1.0)
+    discriminants = scoring.fit_target_vote(settled, P[~known], rounds=0)
     stack = sp.vstack if is_sparse(S) else np.vstack
     both = stack([S[taught], T[known]]), np.r_[rows.ys[taught], rows.yt[known]]
-    shared = LinearScores.of(both[0], both[1], C, T, GUESS_TEMPERATURE)
-    return SharedGuess(Pool((UnitScores(linear), discriminants)), shared, probe, cross_fit_kappa(rows, p), learns)
+    return Pool((linear, discriminants), np.ones(2)), LinearScores.of(*both, C, T, GUESS_TEMPERATURE)
 
 
 def separates_classes(S: Matrix, codes: IntArray) -> bool:
@@ -195,3 +165,128 @@ def cross_fit_kappa(rows: TransferRows, p: FloatArray) -> float:
         mean = Z[half != k].mean(axis=0)
         Q[half == k] = SoftLDA.of(Z[half != k] - mean, p[half != k]).scores(Z[half == k] - mean)
     return kappa(Q, p)
+
+
+EXPERTS = ("no map", "target", "map", "soft pairs")
+# Pairs are held out in so many folds; of more rows than the second of both domains together, in one of them.
+PAIR_FOLDS, MOST_REFITTED = 3, 4000
+# How strongly weights are drawn to equal ones that sum to one.
+PULL = 10.0
+# Deviations above chance at which held-out names count as predicted: perhaps, and surely.
+PAIRS_Z, SURE_Z = 1.5, 3.0
+
+
+def name_partners(rows: TransferRows) -> IntArray:
+    """Return the class of the source row of each pair (P,): its label, or what the source's own rules predict."""
+    assert rows.pairs is not None
+    partners, taught = rows.pairs.source, rows.ys >= 0
+    names = rows.ys[partners]
+    if (free := names < 0).any():
+        A = normalize_rows(rows.source)
+        scores = LinearRule.of(A[taught], rows.ys[taught]).scores(A[partners[free]])
+        own = scoring.fit_target_vote(replace(rows, target=rows.source, yt=rows.ys)).scores(
+            rows.source[partners[free]]
+        )
+        P = softmax(scores / (MAP_TEMPERATURE * (scores.std() or 1.0)), axis=1) + softmax(own, axis=1)
+        names[free] = P.argmax(axis=1)
+    return names
+
+
+def pass_names(rows: TransferRows, names: IntArray) -> TransferRows:
+    """Return the rows with the names of the pairs (P,) as labels of their target rows."""
+    assert rows.pairs is not None
+    yt = rows.yt.copy()
+    yt[rows.pairs.target] = names
+    return replace(rows, yt=yt)
+
+
+def fit_experts(rows: TransferRows, names: IntArray) -> Pool:
+    """Fit the experts to the names of the pairs (P,), of two classes at least; their weights are equal."""
+    assert rows.pairs is not None
+    paired = normalize_rows(rows.target[rows.pairs.target])
+    own = LinearScores.of(paired, names, rows.n_classes, paired, MAP_TEMPERATURE)
+    mapped = starts.fit_paired_rule(rows)
+    named = pass_names(rows, names)
+    # Discriminants start from the nearest name; where a class has none, or every row is paired, from the map.
+    start = None
+    if len(named.unknown) or not named.unlabelled.any():
+        start = mapped.posterior(normalize_rows(rows.target[named.unlabelled]))
+    vote = scoring.fit_target_vote(named, start)
+    soft = map_by_known_partners(named, scoring.predict_target(vote, named))
+    return Pool((own, vote, mapped, soft), np.full(4, 0.25))
+
+
+def hold_out_pairs(rows: TransferRows, names: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the experts' logarithms (n, K, C) for target rows of held-out pairs, and the numbers of these pairs.
+
+    The source rows of held-out pairs are left out: a new target row has no partner in the source either.
+    """
+    assert rows.pairs is not None
+    pairs, P = rows.pairs, len(names)
+    fold = np.random.default_rng(0).permutation(np.arange(P) % PAIR_FOLDS)
+    found: list[FloatArray] = [np.empty((0, len(EXPERTS), rows.n_classes))]
+    numbers = [np.empty(0, np.intp)]
+    for k in range(1 if len(rows.source) + len(rows.target) > MOST_REFITTED else PAIR_FOLDS):
+        out = fold == k
+        left = ~np.isin(pairs.target, pairs.target[out]) & ~np.isin(pairs.source, pairs.source[out])
+        kept = np.ones(len(rows.ys), dtype=bool)
+        kept[pairs.source[out]] = False
+        ys = rows.ys[kept]
+        if not out.any() or len(np.unique(names[left])) < 2 or len(np.unique(ys[ys >= 0])) < rows.n_classes:
+            continue
+        renumbered = np.stack([(np.cumsum(kept) - 1)[pairs.source[left]], pairs.target[left]], axis=1)
+        prepared = take_rows(rows.prepared[0], kept), rows.prepared[1]
+        some = replace(rows, source=rows.source[kept], ys=ys, prepared=prepared)
+        some = replace(some, pairs=KnownPairs(renumbered, pairs.weights[left]))
+        found.append(fit_experts(some, names[left]).terms(rows.target[pairs.target[out]]))
+        numbers.append(np.flatnonzero(out))
+    return np.concatenate(found), np.concatenate(numbers)
+
+
+def fit_weights(terms: FloatArray, names: IntArray) -> FloatArray:
+    r"""Return the weights w ≥ 0 (K,) under which the names (n,) of held-out pairs are most likely.
+
+    .. math:: \min_w -\sum_i \log \mathrm{softmax}\Bigl(\sum_k w_k \ell_{ik}\Bigr)_{y_i}
+              + 10 \sum_k \bigl(w_k - \tfrac1K\bigr)^2
+
+    They need not sum to one: what they sum to makes probabilities as sure as held-out pairs are right.
+
+    Examples
+    --------
+    >>> right, wrong = np.log([[0.9, 0.1], [0.1, 0.9]]), np.log([[0.2, 0.8], [0.8, 0.2]])
+    >>> w = fit_weights(np.repeat(np.stack([right, wrong], axis=1), 20, axis=0), np.repeat([0, 1], 20))
+    >>> bool(w[0] > 0.5 > w[1])
+    True
+    """
+    K, rows = terms.shape[1], np.arange(len(names))
+    equal = np.full(K, 1.0 / K)
+    chosen = terms[rows, :, names]
+
+    def loss(w: FloatArray) -> tuple[float, FloatArray]:
+        L = log_softmax(np.einsum("nkc,k->nc", terms, w), axis=1)
+        slope = np.einsum("nkc,nc->k", terms, np.exp(L)) - chosen.sum(axis=0)
+        return float(-L[rows, names].sum() + PULL * ((w - equal) ** 2).sum()), slope + 2.0 * PULL * (w - equal)
+
+    return np.asarray(minimize(loss, equal, jac=True, bounds=[(0.0, None)] * K).x)
+
+
+def weigh_experts(rows: TransferRows, names: IntArray) -> tuple[Pool, float]:
+    """Return the experts with weights by held-out pairs, and z of the names that these get without such weights."""
+    terms, held_out = hold_out_pairs(rows, names)
+    z = measure_prediction_z(terms.sum(axis=1).argmax(axis=1), names[held_out])
+    return replace(fit_experts(rows, names), weights=fit_weights(terms, names[held_out])), z
+
+
+def measure_prediction_z(predicted: IntArray, names: IntArray) -> float:
+    """Return how far predictions (n,) agree with names (n,) beyond chance, in deviations of a binomial number.
+
+    Examples
+    --------
+    >>> names = np.repeat([0, 1], 20)
+    >>> round(measure_prediction_z(names, names), 1), measure_prediction_z(np.zeros(40, int), names)
+    (6.3, 0.0)
+    """
+    n, agreed = len(names), float(np.sum(predicted == names))
+    chance = float(np.sum(predicted[:, None] == names)) / max(n, 1)  # expected, of n
+    V = chance * (1.0 - chance / max(n, 1))
+    return (agreed - chance) / V**0.5 if V > 1e-9 else 0.0

@@ -14,21 +14,12 @@ from typing import TypeAlias
 import numpy as np
 
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.similarity import (
-    NO_PARTNER,
-    Prepared,
-    Scores,
-    apply_csls,
-    find_largest,
-    geometric_scores,
-    normalize_rows,
-)
+from isthmus.geometry.similarity import NO_PARTNER, Scores, apply_csls, find_largest, geometric_scores, normalize_rows
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
-from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, kappa, naming_z
+from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, naming_z
 from isthmus.tasks.transfer.problem import PARTNERS, SAMPLED, TransferRows, sample_rows
-from isthmus.tasks.transfer.scoring import LinearRule, MappedRule
-from isthmus.tasks.transfer.starts import self_train
+from isthmus.tasks.transfer.scoring import LinearRule, MappedRule, self_train
 
 # The weight of the class guesses, in the start and in every later round; both have deviation 1.
 GUESSES = 0.25
@@ -52,31 +43,19 @@ LEAST_Z, IDENTITY, LEAST_CLASSES = 2.5, 0.5, 5
 LEAST_TRUST = 0.05
 
 
-@dataclass(frozen=True, eq=False)
-class BestPartners:
-    """The k best partners of each row of A, and of each row of B, with their scores; in no order.
-
-    Parameters
-    ----------
-    of_rows, row_scores : array (n, k)
-        Rows of B.
-    of_columns, column_scores : array (m, k)
-        Rows of A.
-    """
-
-    of_rows: IntArray
-    row_scores: FloatArray
-    of_columns: IntArray
-    column_scores: FloatArray
+# Numbers and scores of the partners of rows, both (n, k).
+Partners: TypeAlias = tuple[IntArray, FloatArray]
 
 
-def find_partners(scores: Scores, k: int | None = None) -> BestPartners:
+def find_partners(scores: Scores, k: int | None = None) -> tuple[Partners, Partners]:
     """Find the best ``k`` in each row and each column of a table, of which one block is in memory at a time.
+
+    Returns the numbers and the scores of the partners of each row (n, k), and of each column (m, k); in no order.
 
     Examples
     --------
-    >>> found = find_partners(Scores(np.eye(3), np.eye(3)), 1)
-    >>> found.of_rows.ravel(), found.of_columns.ravel()
+    >>> of_rows, of_columns = find_partners(Scores(np.eye(3), np.eye(3)), 1)
+    >>> of_rows[0].ravel(), of_columns[0].ravel()
     (array([0, 1, 2]), array([0, 1, 2]))
     """
     n, m = scores.shape
@@ -93,7 +72,7 @@ def find_partners(scores: Scores, k: int | None = None) -> BestPartners:
             kept = find_largest(column_scores, k)
             of_columns = np.take_along_axis(of_columns, kept, axis=1)
             column_scores = np.take_along_axis(column_scores, kept, axis=1)
-    return BestPartners(of_rows, row_scores, of_columns, column_scores)
+    return (of_rows, row_scores), (of_columns, column_scores)
 
 
 def compute_barycentres(X: FloatArray, places: IntArray, scores: FloatArray) -> FloatArray:
@@ -178,7 +157,20 @@ class Maps:
 Teacher: TypeAlias = Callable[[Maps, UnitRows], FloatArray]
 
 
-def align(sides: UnitRows, start: Scores, rounds: int, teacher: Teacher | None, progress: Callable[[], None]) -> Maps:
+def make_teacher(classifier: LinearRule, shares: FloatArray) -> Teacher:
+    """Return the mean of the guesses of the source's classifier on mapped rows, and of those that the rows have."""
+
+    def teach(maps: Maps, part: UnitRows) -> FloatArray:
+        mapped = MappedRule.of(maps.to_source.map, classifier, part.B, shares)
+        return 0.5 * (mapped.posterior(part.B) + part.guess)
+
+    return teach
+
+
+def align(
+    sides: UnitRows, start: Scores, rounds: int, progress: Callable[[], None], teacher: Teacher | None = None,
+    *, coarse: bool = False,
+) -> Maps:  # fmt: skip
     """Fit the maps, round by round.
 
     Parameters
@@ -189,53 +181,40 @@ def align(sides: UnitRows, start: Scores, rounds: int, teacher: Teacher | None, 
         The first scores.
     rounds : int
         At least one.
-    teacher : Teacher, optional
-        Its guesses are a weak term of the scores in every round after the first.
     progress : callable
         Called once in every round.
+    teacher : Teacher, optional
+        Its guesses are a weak term of the scores in every round after the first.
+    coarse : bool
+        Whether the maps are fitted on few axes at first, which both collections share most, then on more and more,
+        and on all in the last round. The start then stays a fading term of the scores: few axes would lose it.
     """
-    n, m = start.shape
-    if max(n, m) <= SAMPLED:
-        return _iterate(sides, start, rounds, teacher, progress)
+    if max(start.shape) <= SAMPLED:
+        return _iterate(sides, start, rounds, progress, teacher, coarse)
     rows, columns = sides.sample()
     on_all = 0 if teacher is None else min(ROUNDS_ON_ALL, rounds - 1)  # a probe need not be precise
-    maps = _iterate(sides.among(rows, columns), start.among(rows, columns), rounds - on_all, teacher, progress)
-    return _iterate(sides, _next_scores(maps, sides, teacher), on_all, teacher, progress) if on_all else maps
-
-
-def align_coarse_to_fine(sides: UnitRows, start: Scores, rounds: int, progress: Callable[[], None]) -> Maps:
-    """Fit the maps on few axes at first, then on more and more, with the start as a fading term.
-
-    Labels and guesses are not used. The leading axes are those that both collections share most. The start stays a
-    term of the scores because few axes alone would lose it. The last round is on all axes.
-    """
-    n, m = start.shape
-    if max(n, m) > SAMPLED:
-        rows, columns = sides.sample()
-        sides, start = sides.among(rows, columns), start.among(rows, columns)
-    most = max(sides.A.shape[1], sides.B.shape[1])
-    scores = start
-    maps: Maps | None = None
-    for round_ in range(rounds):
-        progress()
-        axes = most if round_ == rounds - 1 else int(FEWEST_AXES * GROWTH**round_)
-        part = replace(sides, A=normalize_rows(sides.A[:, :axes]), B=normalize_rows(sides.B[:, :axes]))
-        maps = _fit_maps(part, apply_csls(scores), maps)
-        scores = maps.scores(part).standardize() + START * DECAY ** (round_ + 1) * start
-    assert maps is not None
-    return maps
+    some = sides.among(rows, columns), start.among(rows, columns)
+    maps = _iterate(*some, rounds - on_all, progress, teacher, coarse)
+    return _iterate(sides, _next_scores(maps, sides, teacher), on_all, progress, teacher) if on_all else maps
 
 
 def _iterate(
-    sides: UnitRows, scores: Scores, rounds: int, teacher: Teacher | None, progress: Callable[[], None]
-) -> Maps:
+    sides: UnitRows, start: Scores, rounds: int, progress: Callable[[], None], teacher: Teacher | None,
+    coarse: bool = False,
+) -> Maps:  # fmt: skip
     forbidden = label_veto(sides.ys, sides.yt) if (sides.yt >= 0).any() else None
-    maps: Maps | None = None
+    scores, part, maps = start, sides, None
     for round_ in range(rounds):
         progress()
+        last = round_ == rounds - 1
+        if coarse:
+            axes = None if last else int(FEWEST_AXES * GROWTH**round_)
+            part = replace(sides, A=normalize_rows(sides.A[:, :axes]), B=normalize_rows(sides.B[:, :axes]))
         fair = apply_csls(scores)
-        maps = _fit_maps(sides, fair if forbidden is None else fair + forbidden, maps)
-        if round_ < rounds - 1:
+        maps = _fit_maps(part, fair if forbidden is None else fair + forbidden, maps)
+        if not last and coarse:
+            scores = maps.scores(part).standardize() + START * DECAY ** (round_ + 1) * start
+        elif not last:
             scores = _next_scores(maps, sides, teacher)
     assert maps is not None
     return maps
@@ -250,9 +229,8 @@ def _next_scores(maps: Maps, sides: UnitRows, teacher: Teacher | None) -> Scores
 
 def _fit_maps(sides: UnitRows, fair: Scores, before: Maps | None) -> Maps:
     """Fit the maps to soft pairs; the search for penalties is warm-started."""
-    found = find_partners(fair)
-    of_target = compute_barycentres(sides.A, found.of_columns, found.column_scores)
-    of_source = compute_barycentres(sides.B, found.of_rows, found.row_scores)
+    of_rows, of_columns = find_partners(fair)
+    of_source, of_target = compute_barycentres(sides.B, *of_rows), compute_barycentres(sides.A, *of_columns)
     first, second = sides.pairs.T
     of_target[second], of_source[first] = sides.A[first], sides.B[second]
     near = (None, None) if before is None else (before.to_source.place, before.to_target.place)
@@ -269,8 +247,8 @@ class ProbeEvidence:
         Agreement of the probe with the target's own guesses of unlabelled rows, in deviations over relabellings.
     by_labels : float
         The same with the labels of the target, which the probe has not seen.
-    kappa, identity : float
-        Agreement with the guesses beyond chance (reported, not used), and over that of the best relabelling.
+    identity : float
+        Agreement with the guesses, over that of the best relabelling.
     trust : float
         How far the guesses and the labels support the probe, row by row: 0 to 0.98.
     n_classes : int
@@ -281,7 +259,6 @@ class ProbeEvidence:
 
     by_guesses: float
     by_labels: float
-    kappa: float
     identity: float
     trust: float
     n_classes: int
@@ -326,7 +303,6 @@ def compare_probe(probe: FloatArray, guess: FloatArray, codes: IntArray) -> Prob
     return ProbeEvidence(
         naming_z(P.T @ Q),
         naming_z(L.T @ labels),
-        kappa(P, Q),
         identity_share(P, Q),
         max(estimate_trust(np.log(P + FLOOR), Q), estimate_trust(np.log(L + FLOOR), labels) if len(L) else 0.0),
         C,
@@ -340,30 +316,21 @@ class SoftPairs:
 
     Parameters
     ----------
-    posterior : array (n_t, C)
-        Probabilities of the classes by the mapped rule, which knows the labels and guesses of the target.
     probe : array (n_t, C)
-        The same from geometry alone: it has seen neither labels nor guesses of the target.
+        Probabilities of the classes from geometry alone: it has seen neither labels nor guesses of the target.
     evidence : ProbeEvidence
         Of the probe: the gate.
     rule : MappedRule
-        For new rows: ``rule.posterior(points)``, of unit rows along the axes of the target.
+        By labels and guesses too; ``rule.posterior(points)`` of unit rows along the axes of the target.
     """
 
-    posterior: FloatArray
     probe: FloatArray
     evidence: ProbeEvidence
     rule: MappedRule
 
 
 def guess_by_soft_pairs(
-    source: Prepared,
-    ys: IntArray,
-    target: Prepared,
-    yt: IntArray,
-    guess: FloatArray,
-    shares: FloatArray,
-    progress: Callable[[], None] = lambda: None,
+    rows: TransferRows, guess: FloatArray, shares: FloatArray, progress: Callable[[], None] = lambda: None
 ) -> SoftPairs:
     r"""Map target rows to where their partners in the source are, and classify them there.
 
@@ -385,53 +352,34 @@ def guess_by_soft_pairs(
 
     Parameters
     ----------
-    source, target : Prepared
-        Both collections.
-    ys : array (n_s,)
-        Codes of the classes 0 … C - 1, each of which has a row.
-    yt : array (n_t,)
-        The same, -1 where unknown.
+    rows : TransferRows
+        Of which every class has a source row.
     guess : array (n_t, C)
         The target's own guesses, which know nothing of the source, not even its shares: they are evidence.
     shares : array (C,)
         Of the classes among target rows, above zero.
     progress : callable
         Called once in every round, of which there are 36.
-
-    Examples
-    --------
-    >>> from isthmus.geometry.similarity import prepare_rows, scale_rows
-    >>> rng = np.random.default_rng(0)
-    >>> y, means = np.repeat(np.arange(5), 30), rng.normal(size=(5, 6))
-    >>> A, B = (means[y] @ rng.normal(size=(6, 9)) + 0.1 * rng.normal(size=(150, 9)) for _ in range(2))
-    >>> yt = np.where(np.arange(150) % 30 < 3, y, -1)
-    >>> guess = np.where(yt[:, None] < 0, 0.2, np.eye(5)[yt])
-    >>> A, B = (prepare_rows(scale_rows(X)) for X in (A, B))
-    >>> found = guess_by_soft_pairs(A, y, B, yt, guess, np.full(5, 0.2))
-    >>> found.posterior.shape
-    (150, 5)
     """
+    source, target = rows.prepared
     start = geometric_scores(source, target).standardize()
-    sides = UnitRows(source.points, ys, target.points, yt, guess)
-    classifier = LinearRule.of(sides.A, ys)
+    sides = UnitRows(source.points, rows.ys, target.points, rows.yt, guess)
+    classifier = LinearRule.of(sides.A, rows.ys)
 
     def rule_of(maps: Maps, B: FloatArray) -> MappedRule:
         return MappedRule.of(maps.to_source.map, classifier, B, shares)
 
-    def teacher(maps: Maps, part: UnitRows) -> FloatArray:
-        return 0.5 * (rule_of(maps, part.B).posterior(part.B) + part.guess)
-
-    blind = replace(sides, yt=np.full_like(yt, -1))  # no label teaches the probes, so that labels can test them
-    probes = align(blind, start, PROBE, None, progress), align_coarse_to_fine(blind, start, COARSE, progress)
+    blind = replace(sides, yt=np.full_like(rows.yt, -1))  # no label teaches the probes, so that labels can test them
+    probes = align(blind, start, PROBE, progress), align(blind, start, COARSE, progress, coarse=True)
     probe = np.mean([rule_of(maps, sides.B).posterior(sides.B) for maps in probes], axis=0)
-    evidence = compare_probe(probe, guess, yt)
-    own = self_train(sides.B, yt, guess, shares)
+    evidence = compare_probe(probe, guess, rows.yt)
+    own = self_train(sides.B, rows.yt, guess, shares)
     if evidence.is_open:
-        own = self_train(sides.B, yt, own, shares, evidence.prior(probe))
+        own = self_train(sides.B, rows.yt, own, shares, evidence.prior(probe))
     sides = replace(sides, guess=own)
     first = (1.0 if evidence.is_open else CLOSED) * start + GUESSES * sides.class_scores(own)
-    rule = rule_of(align(sides, first, ROUNDS, teacher, progress), sides.B)
-    return SoftPairs(rule.posterior(sides.B), probe, evidence, rule)
+    maps = align(sides, first, ROUNDS, progress, make_teacher(classifier, shares))
+    return SoftPairs(probe, evidence, rule_of(maps, sides.B))
 
 
 # Rounds with known partners, which give a better start.
@@ -456,10 +404,7 @@ def map_by_known_partners(rows: TransferRows, guess: FloatArray) -> MappedRule:
     A, B = sides.A[rows.pairs.source], sides.B[rows.pairs.target]
     classifier = LinearRule.of(sides.A[rows.ys >= 0], rows.ys[rows.ys >= 0])
 
-    def teacher(maps: Maps, part: UnitRows) -> FloatArray:
-        mapped = MappedRule.of(maps.to_source.map, classifier, part.B, rows.shares)
-        return 0.5 * (mapped.posterior(part.B) + part.guess)
-
+    teacher = make_teacher(classifier, rows.shares)
     first = Maps(fit_ridge(B, A), fit_ridge(A, B)).scores(sides).standardize()
-    maps = align(sides, first + GUESSES * sides.class_scores(guess), PAIRED_ROUNDS, teacher, lambda: None)
+    maps = align(sides, first + GUESSES * sides.class_scores(guess), PAIRED_ROUNDS, lambda: None, teacher)
     return MappedRule.of(maps.to_source.map, classifier, sides.B, rows.shares)
