@@ -95,6 +95,24 @@ def test_two_files_are_enough(files, capsys, calls):
     assert lines[-2].startswith("s9"), "ten of them"
 
 
+def test_the_plan_has_the_shared_columns(files, capsys, calls):
+    plan, words = files / "plan.toml", ("match", "a.csv", "b.csv", "--plan", "plan.toml")
+    assert run(capsys, files, *words)[0] == 0
+    text = plan.read_text(encoding="utf-8")
+    assert '[shared]\ncolumns = [["title", "Title"], ["price", "price"], ["maker", "brand"]]\n' in text
+    assert run(capsys, files, *words)[0] == 0
+    plan.write_text(text.replace(', ["price", "price"]', ""), encoding="utf-8")
+    assert run(capsys, files, *words)[0] == 0
+    plan.write_text(text.partition("columns = [[")[0] + "columns = []\n", encoding="utf-8")
+    assert run(capsys, files, *words)[0] == 0
+    pairs = [None if call.shared is None else [a for a, _ in call.shared.pairs] for call in calls]
+    assert pairs == [["title", "price", "maker"], ["title", "maker"], None]
+    plan.write_text(text.partition("columns = [[")[0] + "columns = [3]\n", encoding="utf-8")
+    status, _, err = run(capsys, files, *words, "--quiet")
+    assert status == 2
+    assert "plan, [shared]: expected columns = [[" in err
+
+
 def test_a_doubtful_matching_shows_the_pairs_to_check(files, capsys, calls, monkeypatch):
     monkeypatch.setattr(StubMatching, "ok", None)
     _, out, _ = run(capsys, files, "match", "a.csv", "b.csv")

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("polars")
 
 from isthmus.cli.console import Console
-from isthmus.cli.main import make_parser
+from isthmus.cli.main import main, make_parser
 from isthmus.cli.review import make_label_task, make_match_task
 from isthmus.view.review.decisions import DecisionLog
 from isthmus.view.review.session import Review
@@ -67,6 +67,20 @@ def test_pairs_of_the_smaller_file_with_their_cells(folder, tmp_path):
 
 
 @pytest.mark.slow
+def test_matches_that_were_written_are_asked_about_without_matching(folder, tmp_path, monkeypatch):
+    out = tmp_path / "matches.csv"
+    files = [str(folder / "a.csv"), str(folder / "b.csv")]
+    assert main(["match", *files, "--id", "id", "--drop", "kind", "-o", str(out), "--quiet"]) == 0
+    monkeypatch.setattr("isthmus.match", None)
+    task = make_match_task(read_options(folder, "--drop", "kind", "--matches", str(out)), QUIET)
+    review = start(task, tmp_path / "d.csv")
+    state = review.state()
+    assert state["quality"][0]["claims"] == len(out.read_text(encoding="utf-8").splitlines()) - 1
+    review.answer(state["question"]["source"], state["question"]["target"], "y")
+    assert review.state()["quality"][0]["recall"] is None, "a table of matches does not say what was missed"
+    review.log.close()
+
+
 def test_classes_of_rows_that_have_none(folder, tmp_path):
     task = make_label_task(read_options(folder, "--label", "kind"), QUIET)
     assert (task.kind, task.options, len(task.rows)) == ("label", ["u", "v", "w"], 61)

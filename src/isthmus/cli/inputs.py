@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import tomllib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -185,6 +187,8 @@ def read_inputs(
     plans = _detect_plans(options, tables, scale) if new_plan or options.plan is None else _load_plans(options, names)
     if new_plan:
         texts = [plan.to_toml(name) for plan, name in zip(plans, names, strict=True)]
+        if hasattr(options, "shared"):
+            texts.append(_write_shared(_pair_columns(tables, plans, options)))
         write_whole(options.plan, "\n".join(texts).encode())
         screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
@@ -334,21 +338,44 @@ def load_decisions(
 
 
 def shared_columns(first: InputFile, second: InputFile, options: argparse.Namespace) -> SharedColumns | None:
-    """Return the columns that both files share: those of --shared, or detected; None without any."""
+    """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
+    found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
+    return found if found.pairs else None
+
+
+def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argparse.Namespace) -> SharedColumns:
     from isthmus.data.shared_columns import AUTO, SharedColumns, plain_name
 
     given: list[Any] | None = [] if options.no_shared else None
     if options.shared:
         given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
-    named, plans = {name for pair in given or () for name in pair}, (first.plan, second.plan)
-    ours, theirs = ({plain_name(name) for name in side.table.names} for side in (first, second))
-    cells = [_read_evidence(side.table, side.plan, named, ours & theirs) for side in (first, second)]
+    elif given is None and options.plan is not None and os.path.lexists(options.plan):
+        given = _read_shared(options.plan)
+    named = {name for pair in given or () for name in pair}
+    ours, theirs = ({plain_name(name) for name in table.names} for table in tables)
+    cells = [_read_evidence(table, plan, named, ours & theirs) for table, plan in zip(tables, plans, strict=True)]
     if not _share_ids(cells, plans):
         cells = [
             {n: c for n, c in some.items() if n != p.id or n in named} for some, p in zip(cells, plans, strict=True)
         ]
-    found = SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
-    return found if found.pairs else None
+    return SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
+
+
+def _read_shared(path: Path) -> list[Any] | None:
+    """Return the pairs of columns in a plan that was read before; None where it has none."""
+    found = tomllib.loads(path.read_text(encoding="utf-8")).get("shared")
+    pairs = found.get("columns") if isinstance(found, dict) else found
+    if found is None:
+        return None
+    if not isinstance(pairs, list) or not all(isinstance(p, list) and [*map(type, p)] == [str, str] for p in pairs):
+        expected = 'columns = [["column of A", "column of B"], …]'
+        raise InputError(f"{show_path(path)}: plan, [shared]: expected {expected}, got something else.")
+    return pairs
+
+
+def _write_shared(shared: SharedColumns) -> str:
+    pairs = json.dumps(shared.pairs, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"# columns of the first and of the second file that mean the same\n[shared]\ncolumns = {pairs}\n"
 
 
 def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) -> dict[str, list[Any]]:

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--gate", type=parse_gate, metavar="NAME=VALUE", help=gate)
     store = parser.add_argument_group("stores", "LanceDB, Chroma, Qdrant, pgvector; .npy, .parquet and .faiss files.")
     store.add_argument("--vector", default="vector", metavar="COL", help="column of the vectors (default: vector)")
-    model = "the new model: module:function (texts to vectors), or FILE.npy (row by row)"
+    model = "the new model: module:function (texts to vectors), a command (JSON lines), or FILE.npy (row by row)"
     store.add_argument("--embed", metavar="MODEL", help=model)
     store.add_argument("--sample", type=parse_count, default=2000, metavar="N", help="rows to embed (default: 2000)")
     store.add_argument("--dry-run", action="store_true", help="measure, say what would be done, and write nothing")

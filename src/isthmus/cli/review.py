@@ -3,7 +3,7 @@
 Examples
 --------
   isthmus review shop.csv catalogue.csv
-  isthmus review shop.csv catalogue.csv --decisions decisions.csv
+  isthmus review shop.csv catalogue.csv --matches matches.csv --decisions decisions.csv
   isthmus match shop.csv catalogue.csv --decisions decisions.csv -o matches.csv      # uses the answers
   isthmus review english.csv french.csv --label section --id package --text description
   isthmus label english.csv french.csv --label section --id package --text description --decisions decisions.csv
@@ -52,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--decisions", type=Path, default=Path("decisions.csv"), metavar="FILE",
         help="answers, one line each; a file that exists is continued (default: decisions.csv)")  # fmt: skip
+    stored = "matches that `isthmus match` wrote: they are asked about first, and no match is made before"
+    add("--matches", type=Path, metavar="FILE", help=stored)
     add("--no-browser", action="store_true", help="print the address instead of opening it")
     add("--port", type=parse_count, default=0, metavar="N", help="port of the page (default: a free one)")
     add_shared_options(parser, "A", "B")
@@ -70,7 +72,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     from isthmus.view.review.server import serve
     from isthmus.view.review.session import Review
 
-    check_output(options.decisions, options.a, options.b, options.pairs, options.plan)
+    check_output(options.decisions, options.a, options.b, options.matches, options.pairs, options.plan)
     task = make_match_task(options, screen) if options.label is None else make_label_task(options, screen)
     review = Review(task, DecisionLog(options.decisions))
 
@@ -100,8 +102,12 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task:
     screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
     side = int(len(second.ids) < len(first.ids))
     latest: dict[str, Matching] = {}
+    stored = None if options.matches is None else _read_matches(options.matches, first, second)
 
     def propose(confirmed: IntArray, rejected: IntArray, reserved: BoolArray, progress: Report) -> Proposal:
+        if stored is not None and not latest and not len(confirmed) + len(rejected):
+            latest["found"] = stored
+            return propose_matches(stored, side, reserved)
         pairs, wrong = (each[:, [side, 1 - side]] for each in (confirmed, rejected))
         known = pairs if given is None else np.unique(np.vstack([given, pairs]), axis=0)
         settings: dict[str, Any] = {"not_pairs": wrong, "shared": columns, "keep": "all", "progress": progress}
@@ -122,6 +128,23 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task:
 
     ids = inputs[side].ids, inputs[1 - side].ids
     return Task("match", *ids, side, propose, show, reveal, _write_command(options, "match"))
+
+
+def _read_matches(path: Path, first: InputFile, second: InputFile) -> Matching:
+    """Return the matches of a table that `isthmus match` wrote, without what they were chosen from."""
+    import numpy as np
+
+    from isthmus.io.tables.plan import read_pairs
+    from isthmus.io.tables.read import read_table
+    from isthmus.io.tables.table import read_numbers
+    from isthmus.tasks.matching.result import Matching
+
+    table, pairs = read_table(path), read_pairs(path, first.ids, second.ids)
+    score, confidence = (read_numbers(table, name, strict=True) for name in ("score", "confidence"))
+    nearest = np.full(len(first.ids), -1, np.intp)
+    nearest[pairs[:, 0]] = pairs[:, 1]
+    shape, said = (len(first.ids), len(second.ids)), f"{len(pairs):,} matches of {path}."
+    return Matching(pairs, score, confidence, nearest, shape, None, said, None)
 
 
 def make_label_task(options: argparse.Namespace, screen: Console) -> Task:

@@ -6,8 +6,11 @@ moment, the swap; whenever the work stops before, the old index answers as it di
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -55,7 +58,11 @@ NewVectors: TypeAlias = Callable[[int, Block], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """The new model: a file of vectors in the store's order, or a function from a list of texts to their vectors."""
+    """The new model: a file of vectors in the store's order, a Python function, or a command.
+
+    ``module:function`` takes a list of texts and returns their vectors; a command reads one JSON string per line and
+    writes one JSON list per line.
+    """
 
     spec: str
     embed: Callable[[list[str]], Any] | None = None
@@ -73,11 +80,13 @@ class Embedding:
             return cls(spec, rows=rows)
         # As `python -m` does: a function of the folder that the command runs in is found.
         sys.path.insert(0, os.getcwd())
-        module, _, name = spec.partition(":")
+        module, colon, name = spec.partition(":")
+        if not colon or " " in spec or "/" in spec:
+            return cls(spec, lambda texts: _run_command(spec, texts))
         try:
             return cls(spec, getattr(import_module(module), name))
         except (ImportError, AttributeError, ValueError) as error:
-            raise InputError(f"--embed: expected module:function or FILE.npy, got {spec!r:.60}: {error}.") from None
+            raise InputError(f"--embed: expected module:function, got {spec!r:.60}: {error}.") from None
 
     def __call__(self, store: Store, start: int, block: Block) -> FloatArray:
         """Return the new vectors of a block whose first row is the store's row ``start``."""
@@ -96,6 +105,16 @@ class Embedding:
             raise InputError(f"--embed: expected {len(rows)} vectors for as many texts, got {len(found)}.")
         self.seconds[:] = [(time.perf_counter() - began) / len(rows)]
         return found
+
+
+def _run_command(command: str, texts: list[str]) -> Any:
+    given = "".join(f"{json.dumps(text)}\n" for text in texts)
+    try:
+        found = subprocess.run(shlex.split(command), input=given, capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in found.stdout.splitlines()]
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        said = str(getattr(error, "stderr", None) or error).strip().splitlines()[-1:]
+        raise InputError(f"--embed: the command {command[:60]!r} failed: {''.join(said)[:200]}.") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +186,9 @@ class Manifest:
         write_whole(folder / MANIFEST, json.dumps(content, indent=2).encode())
 
     @classmethod
-    def load(cls, folder: Path) -> Manifest:
-        """Read the one of a folder."""
-        path = folder / MANIFEST
+    def load(cls, path: Path) -> Manifest:
+        """Read a file, or the one of a folder."""
+        path = path / MANIFEST if path.is_dir() else path
         with open_regular(path) as file:
             try:
                 content = json.loads(file.read())
@@ -252,12 +271,13 @@ def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVecto
 
 
 def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -> dict[str, Any]:
-    """Check the number of new rows, and the ids and vectors of some blocks; return the count."""
+    """Check the number of new rows, and the ids and vectors of some blocks; return the count and a checksum."""
     bar.report("verifying", 1.0)
     if beside.count() != store.n:
         raise InputError(
             f"verification: expected {store.n:,} new rows, found {beside.count():,}; the old index is unchanged."
         )
+    checksum = hashlib.sha256()
     starts = np.unique(np.linspace(0, (store.n - 1) // BLOCK, CHECKED).round().astype(int)) * BLOCK
     for start in starts.tolist():
         block = next(store.blocks(start))
@@ -271,12 +291,13 @@ def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -
             raise InputError(
                 f"verification: rows {start:,} and on were not written as expected; the old index is unchanged."
             )
-    return {"rows": store.n}
+        checksum.update(np.ascontiguousarray(found).tobytes())
+    return {"rows": store.n, "checksum": checksum.hexdigest()}
 
 
-def roll_back(folder: Path) -> Manifest:
-    """Put the old index back, as the manifest in a folder says."""
-    manifest = Manifest.load(folder)
+def roll_back(path: Path) -> Manifest:
+    """Put the old index back, as a manifest says: a file, or the one of a folder."""
+    manifest, folder = Manifest.load(path), path if path.is_dir() else path.parent
     if manifest.action != BRIDGE and manifest.restore:
         manifest.open().restore(manifest.run, manifest.restore)
     manifest.state = BACK
