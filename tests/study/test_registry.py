@@ -93,7 +93,7 @@ def test_entries_can_be_sent_to_another_process():
 
 CLASSES = {system.estimator for system in systems()}
 CONTROLS = {Corrupted, SelfTrainedLDA, TargetOnly}
-WITHOUT = {isthmus.ITML, isthmus.WeightSearch, isthmus.SharedFeatureUnion}
+WITHOUT = {isthmus.ITML, isthmus.SharedFeatureUnion}
 """Public classes that are no system of their own: a metric of one space, a search, and a union around a system."""
 
 

@@ -13,27 +13,26 @@ if TYPE_CHECKING:
     from isthmus.estimators.hfa import HFA
     from isthmus.estimators.itml import ITML
     from isthmus.estimators.kpg import KPGRL
-    from isthmus.estimators.mlhd import MLHD
+    from isthmus.estimators.mlhd import MLHD, weight_path
     from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
     from isthmus.estimators.saenko import Saenko
     from isthmus.estimators.shared_block import SharedFeatureUnion
     from isthmus.estimators.tlrisk import TLRisk
     from isthmus.estimators.transport import COOT, FGW, GW
-    from isthmus.estimators.weight_search import WeightSearch, weight_path
 
 # fmt: off
 __all__ = [  # noqa: RUF022
     "MLHD", "CCA", "KCCA", "ITML", "Saenko", "ARC", "RidgeMap", "Procrustes", "RelativeRepresentations", "DAMA",
     "CDSPP", "ManifoldAlignment", "MTDA", "HeMap", "TLRisk", "PulledBackMetric", "HFA", "FeatureAugmentation", "CDLS",
-    "KPGRL", "HCDRank", "GW", "FGW", "COOT", "SharedFeatureUnion", "WeightSearch", "weight_path",
+    "KPGRL", "HCDRank", "GW", "FGW", "COOT", "SharedFeatureUnion", "weight_path",
 ]
 # Read when first named: who wants one system does not wait for the others.
 _HOMES = {
     "arc": "ARC", "augmentation": "FeatureAugmentation", "cca": "CCA KCCA", "cdls": "CDLS",
     "eigenmaps": "CDSPP DAMA MTDA HeMap ManifoldAlignment", "hcdrank": "HCDRank", "hfa": "HFA", "itml": "ITML",
-    "kpg": "KPGRL", "mlhd": "MLHD", "paired_maps": "Procrustes PulledBackMetric RelativeRepresentations RidgeMap",
-    "saenko": "Saenko", "shared_block": "SharedFeatureUnion", "tlrisk": "TLRisk", "transport": "COOT FGW GW",
-    "weight_search": "WeightSearch weight_path",
+    "kpg": "KPGRL", "mlhd": "MLHD weight_path", "saenko": "Saenko", "shared_block": "SharedFeatureUnion",
+    "paired_maps": "Procrustes PulledBackMetric RelativeRepresentations RidgeMap", "tlrisk": "TLRisk",
+    "transport": "COOT FGW GW",
 }
 # fmt: on
 

@@ -162,7 +162,107 @@ WITH_ITML = {"metric": ITML(random_state=0), **NEAREST}
 VARIATES = ("auto", "unit", "weighted")
 
 
-class KCCA(PairMomentEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class CCA(PairMomentEstimator):
+    r"""Regularised canonical correlation analysis between the features of two domains: :class:`KCCA`, linear.
+
+    .. math:: \max_{w_s, w_t}\; w_s^T C_{st} w_t \quad\text{s.t.}\quad w^T (C + \rho I) w = 1 \text{ in each domain}
+
+    All parameters and attributes are those of :class:`KCCA`, which has the whole story.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import CCA
+    >>> X, Y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 5.0]]), np.array([[2.0], [4.0], [6.0], [9.0]])
+    >>> rows = np.arange(4)
+    >>> CCA(regularization=0.0).fit(X, rows, Y, rows, pairs=np.c_[rows, rows]).correlations_.round(4)
+    array([0.9995])
+    """
+
+    systems = (
+        SystemFacts(
+            "cca+nn",
+            "common space",
+            "Hotelling 1936, pairs as in Kulis et al. 2011",
+            LABELS_OR_PAIRS,
+            options=NEAREST,
+        ),
+        SystemFacts("cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, options=WITH_ITML),
+    )
+
+    takes_pairs = True
+    intercept = True
+    n_components: int | None = None
+    regularization: float | str = "auto"
+    variates: str = "auto"
+    metric: Any = "euclidean"
+    rule: Any = "means"
+    correlations_: FloatArray = field(init=False)
+    residual_: float = field(init=False)
+    regularization_: float = field(init=False)
+    learner_: Any = field(init=False)
+
+    def _validate(self) -> float | None:
+        super()._validate()
+        if check_choice(self.variates, "variates", VARIATES) == "weighted" and not isinstance(self.metric, str):
+            raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
+        check_metric(self.metric, "euclidean")
+        if isinstance(self.regularization, str) and self.regularization == "auto":
+            return None
+        return check_number(self.regularization, "regularization", low=0.0)
+
+    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
+        super()._check_blocks(blocks, pairs)
+        if pairs is None and not isinstance(self.metric, str):
+            raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
+
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: float | None) -> Learned:
+        gamma, weighted = settings, self._weights_variates(joint)
+        if gamma is None:
+            # With labels no pair can be held out alone: all rows of its class are in other pairs too.
+            gamma = choose_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
+        rows = make_paired_rows(joint)
+        found = rows.directions(gamma, unit=not weighted)
+        found = found.leading(self._size(len(found.correlations), len(found.correlations)))
+        scaled = found.weight_variates(POWER) if weighted else found
+        # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
+        space = CommonSpace(
+            joint.source.space,
+            joint.target.space,
+            np.vstack([scaled.source, scaled.target]),
+            projected=True,
+            offsets=scaled.offsets,
+            parts=(len(found.correlations),) if weighted else (),
+        )
+        learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
+        attributes = {
+            "correlations_": found.correlations,
+            "residual_": rows.residual(found, gamma),
+            "learner_": learner,
+            "regularization_": gamma,
+        }
+        return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
+
+    def _weights_variates(self, joint: JointSpace) -> bool:
+        """Return whether variates count by their correlations."""
+        if self.variates == "auto":
+            return joint.pairs is not None and isinstance(self.metric, str)
+        return self.variates == "weighted"
+
+    def _needs_labels(self) -> bool:
+        return not isinstance(self.metric, str)
+
+    def _fit_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
+        """Return the learner of a metric, fitted to the labelled points of both domains."""
+        known = References.of(domains, space).labelled
+        if not len(known.y):
+            raise InputError("metric: expected labelled rows for a learner to learn from, got none.")
+        return clone(self.metric).fit(known.points, known.y)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KCCA(CCA):
     r"""Regularised canonical correlation analysis between two domains, with any kernels, in closed form.
 
     .. math::
@@ -237,133 +337,8 @@ class KCCA(PairMomentEstimator):
         SystemFacts("kcca+itml", "pair constraints", "Davis et al. 2007 after KCCA", LABELS, options=WITH_ITML),
     )
 
-    takes_pairs = True
-    intercept = True
-    correlations_: FloatArray
-    residual_: float
-    regularization_: float
-    learner_: Any
-    regularization: float | str
-    variates: str
-    metric: Any
-
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "rbf",
-        target_kernel: Kernel | str = "rbf",
-        *,
-        n_components: int | None = None,
-        regularization: float | str = "auto",
-        variates: str = "auto",
-        metric: Any = "euclidean",
-        rule: Any = "means",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _validate(self) -> float | None:
-        super()._validate()
-        if check_choice(self.variates, "variates", VARIATES) == "weighted" and not isinstance(self.metric, str):
-            raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
-        check_metric(self.metric, "euclidean")
-        if isinstance(self.regularization, str) and self.regularization == "auto":
-            return None
-        return check_number(self.regularization, "regularization", low=0.0)
-
-    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
-        super()._check_blocks(blocks, pairs)
-        if pairs is None and not isinstance(self.metric, str):
-            raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
-
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: float | None) -> Learned:
-        gamma, weighted = settings, self._weights_variates(joint)
-        if gamma is None:
-            # With labels no pair can be held out alone: all rows of its class are in other pairs too.
-            gamma = choose_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
-        rows = make_paired_rows(joint)
-        found = rows.directions(gamma, unit=not weighted)
-        found = found.leading(self._size(len(found.correlations), len(found.correlations)))
-        scaled = found.weight_variates(POWER) if weighted else found
-        # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
-        space = CommonSpace(
-            joint.source.space,
-            joint.target.space,
-            np.vstack([scaled.source, scaled.target]),
-            projected=True,
-            offsets=scaled.offsets,
-            parts=(len(found.correlations),) if weighted else (),
-        )
-        learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
-        attributes = {
-            "correlations_": found.correlations,
-            "residual_": rows.residual(found, gamma),
-            "learner_": learner,
-            "regularization_": gamma,
-        }
-        return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
-
-    def _weights_variates(self, joint: JointSpace) -> bool:
-        """Return whether variates count by their correlations."""
-        if self.variates == "auto":
-            return joint.pairs is not None and isinstance(self.metric, str)
-        return self.variates == "weighted"
-
-    def _needs_labels(self) -> bool:
-        return not isinstance(self.metric, str)
-
-    def _fit_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
-        """Return the learner of a metric, fitted to the labelled points of both domains."""
-        known = References.of(domains, space).labelled
-        if not len(known.y):
-            raise InputError("metric: expected labelled rows for a learner to learn from, got none.")
-        return clone(self.metric).fit(known.points, known.y)
-
-
-class CCA(KCCA):
-    r"""Regularised canonical correlation analysis between the features of two domains: :class:`KCCA`, linear.
-
-    .. math:: \max_{w_s, w_t}\; w_s^T C_{st} w_t \quad\text{s.t.}\quad w^T (C + \rho I) w = 1 \text{ in each domain}
-
-    All parameters and attributes are those of :class:`KCCA`, which has the whole story.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus import CCA
-    >>> X, Y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 5.0]]), np.array([[2.0], [4.0], [6.0], [9.0]])
-    >>> rows = np.arange(4)
-    >>> CCA(regularization=0.0).fit(X, rows, Y, rows, pairs=np.c_[rows, rows]).correlations_.round(4)
-    array([0.9995])
-    """
-
-    systems = (
-        SystemFacts(
-            "cca+nn",
-            "common space",
-            "Hotelling 1936, pairs as in Kulis et al. 2011",
-            LABELS_OR_PAIRS,
-            options=NEAREST,
-        ),
-        SystemFacts("cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, options=WITH_ITML),
-    )
-
-    def __init__(
-        self,
-        *,
-        n_components: int | None = None,
-        regularization: float | str = "auto",
-        variates: str = "auto",
-        metric: Any = "euclidean",
-        rule: Any = "means",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    source_kernel: Kernel | str = field(default="rbf", kw_only=False)
+    target_kernel: Kernel | str = field(default="rbf", kw_only=False)
 
 
 # A sum that is no larger than this part of the sum of sizes is rounding.

@@ -10,21 +10,9 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
-from isthmus._core.validation import (
-    FloatArray,
-    IntArray,
-    Matrix,
-    as_dense,
-    is_sparse,
-)
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import (
-    LABELS,
-    SystemFacts,
-    TargetClassifier,
-    check_two_classes,
-    warn_about_data,
-)
+from isthmus.estimators.base import LABELS, SystemFacts, TargetClassifier, check_two_classes, warn_about_data
 from isthmus.exceptions import InputError
 from isthmus.geometry.kernels import RBF, Kernel, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.geometry.spaces import centre_rows

@@ -11,21 +11,9 @@ from scipy.special import softmax, xlogy
 from sklearn.base import clone, is_classifier
 from sklearn.svm import LinearSVC
 
-from isthmus._core.validation import (
-    UNLABELLED,
-    FloatArray,
-    Matrix,
-    as_dense,
-    check_number,
-)
+from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import (
-    LABELS_AND_ROWS,
-    SystemFacts,
-    TargetClassifier,
-    check_two_classes,
-    warn_about_data,
-)
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TargetClassifier, check_two_classes, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.kernels import Linear
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,9 @@ from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import Both, Learned, MetricEstimator, centred_space, check_metric
+from isthmus.estimators.mapped import Both, KernelParameters, Learned, MetricEstimator, centred_space, check_metric
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.row_blocks import CentredRows, Layout, RowPairs, compute_pair_moments
 from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.canonical import gram_axes
@@ -40,19 +39,6 @@ class PairedMap(MetricEstimator):
     takes_pairs = True
     needs_pairs = True
     intercept = True
-
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "linear",
-        target_kernel: Kernel | str = "linear",
-        *,
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
 
 
 def check_pairs(joint: JointSpace) -> KnownPairs:
@@ -98,7 +84,8 @@ def space_from_axes(
     return centred_space(joint, (W_s, W_t), (axes[0].mean, axes[1].mean), parts)
 
 
-class Procrustes(PairMomentEstimator, PairedMap):
+@dataclass(kw_only=True, eq=False, repr=False)
+class Procrustes(PairMomentEstimator, PairedMap, KernelParameters):
     r"""Turn either domain onto the other, so that paired rows agree best.
 
     .. math:: \max_{U, V} \sum_i w_i \langle U^T a_i, V^T b_i \rangle \quad\text{s.t.}\quad U^T U = V^T V = I
@@ -148,6 +135,7 @@ class Procrustes(PairMomentEstimator, PairedMap):
         return centred_space(joint, (turned.U, turned.V), means, (len(turned.values),)), {}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PulledBackMetric(PairedMap):
     r"""Learn a metric where labels are, and carry it to where pairs lead.
 
@@ -203,23 +191,10 @@ class PulledBackMetric(PairedMap):
         SystemFacts("pulled-back", "related work", "after Qi et al. 2012, our reading", "pairs, source labels"),
     )
 
-    learner_: Any
-    penalty_: float
-    metric: Any
-    penalty: float | str
-
-    def __init__(
-        self,
-        *,
-        metric: Any = "auto",
-        penalty: float | str = "auto",
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    metric: Any = "auto"
+    penalty: float | str = "auto"
+    learner_: Any = field(init=False)
+    penalty_: float = field(init=False)
 
     def _validate(self) -> FloatArray:
         super()._validate()
@@ -251,7 +226,8 @@ class PulledBackMetric(PairedMap):
         return (ITML(random_state=0) if automatic else clone(self.metric)).fit(as_dense(X), y)
 
 
-class RelativeRepresentations(PairedMap):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RelativeRepresentations(PairedMap, KernelParameters):
     r"""Describe the rows of either domain by their cosines to the paired rows of that domain.
 
     .. math:: a \mapsto (\cos(a, a_1), \dots, \cos(a, a_P)), \qquad b \mapsto (\cos(b, b_1), \dots, \cos(b, b_P))
@@ -396,7 +372,8 @@ class PairedSpan:
 WAYS = ("both", "to target", "to source")
 
 
-class RidgeMap(PairMomentEstimator, PairedMap):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RidgeMap(PairMomentEstimator, PairedMap, KernelParameters):
     r"""Predict the rows of either domain from those of the other, and compare with what is there.
 
     .. math::
@@ -455,24 +432,9 @@ class RidgeMap(PairMomentEstimator, PairedMap):
         SystemFacts("ridge-rbf", "maps of pairs", "kernel ridge, both ways", PAIRS, options=RBF_KERNELS),
     )
 
-    penalties_: tuple[float, float]
-    penalty: float | str
-    ways: str
-
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "linear",
-        target_kernel: Kernel | str = "linear",
-        *,
-        penalty: float | str = "auto",
-        ways: str = "both",
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    penalty: float | str = "auto"
+    ways: str = "both"
+    penalties_: tuple[float, float] = field(init=False)
 
     def _validate(self) -> FloatArray:
         super()._validate()

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,7 @@ class SharedSpace(CommonSpace):
     @classmethod
     def of(cls, learned: CommonSpace, block: SharedBlock, scales: Sequence[float]) -> SharedSpace:
         """Put a block next to a learned space of distances."""
-        values = {field.name: getattr(learned, field.name) for field in fields(CommonSpace)}
+        values = {each.name: getattr(learned, each.name) for each in fields(CommonSpace)}
         return cls(**values, block=block, scales=tuple(map(float, scales)))
 
     @property
@@ -197,7 +197,7 @@ class SharedSpace(CommonSpace):
     @property
     def learned(self) -> CommonSpace:
         """The space without the block."""
-        return CommonSpace(**{field.name: getattr(self, field.name) for field in fields(CommonSpace)})
+        return CommonSpace(**{each.name: getattr(self, each.name) for each in fields(CommonSpace)})
 
     def squared_distances(self, A: Any, B: Any, domains: tuple[str, str]) -> FloatArray:
         """Return all squared distances (n, m) between rows of the named domains, which may be the same one."""
@@ -343,6 +343,7 @@ def _select_references(domains: TwoDomains) -> TwoDomains:
     return replace(domains, source=source, target=target)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SharedFeatureUnion(MetricEstimator):
     r"""A system that learns from known pairs, with the features that both domains share next to its map.
 
@@ -405,28 +406,13 @@ class SharedFeatureUnion(MetricEstimator):
     takes_pairs = True
     needs_pairs = True
 
-    shared_used_: bool
-    weights_: dict[str, float]
-    likelihood_ratios_: dict[str, float]
-    estimator: Any
-    columns: Any
-    n_terms: int
-    n_projections: int
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        columns: Any = None,
-        n_terms: int = 0,
-        *,
-        n_projections: int = 4096,
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    estimator: Any = field(default=None, kw_only=False)
+    columns: Any = field(default=None, kw_only=False)
+    n_terms: int = field(default=0, kw_only=False)
+    n_projections: int = 4096
+    shared_used_: bool = field(init=False)
+    weights_: dict[str, float] = field(init=False)
+    likelihood_ratios_: dict[str, float] = field(init=False)
 
     def _validate(self) -> Any:
         super()._validate()

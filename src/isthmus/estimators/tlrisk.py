@@ -9,19 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import InputTags
 
-from isthmus._core.validation import (
-    FloatArray,
-    IntArray,
-    Matrix,
-    check_choice,
-    check_number,
-    is_sparse,
-)
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
-from isthmus.estimators.base import (
-    SystemFacts,
-    TargetClassifier,
-)
+from isthmus.estimators.base import SystemFacts, TargetClassifier
 from isthmus.exceptions import InputError
 
 MEASURES = ("cosine", "kl", "pearson")

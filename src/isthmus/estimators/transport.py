@@ -8,21 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from isthmus._core.validation import (
-    UNLABELLED,
-    FloatArray,
-    IntArray,
-    Matrix,
-    as_dense,
-    check_choice,
-)
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import (
-    LABELS_AND_ROWS,
-    SystemFacts,
-    TargetClassifier,
-    warn_about_data,
-)
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TargetClassifier, warn_about_data
 from isthmus.exceptions import InputError, import_extra
 from isthmus.geometry.kernels import Linear
 from isthmus.geometry.similarity import graph_distances
