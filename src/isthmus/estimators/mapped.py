@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number
 from isthmus.data.blocks import Partitions, as_partitions
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import TransformerParameters, TwoDomainEstimator, warn_about_data
@@ -305,20 +304,6 @@ class MetricEstimator(MappedEstimator):
         blocks = [slice(i, i + PAIR_BLOCK) for i in range(0, a.shape[0], PAIR_BLOCK)]
         squared = [np.diagonal(self.common_space_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
         return np.asarray(np.sqrt(np.concatenate(squared)))
-
-    def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
-        """Return the distance of a row of one domain to a row of another as a plain function of two rows."""
-        check_is_fitted(self, "common_space_")
-        names = two_names(domains)
-
-        def distance(a: Any, b: Any) -> float:
-            first, second = (row if is_sparse(row) else np.atleast_2d(row) for row in (a, b))
-            distances = self.pair_distance(first, second, names)
-            if len(distances) != 1:
-                raise InputError(f"a: expected a single row, got {len(distances)}.")
-            return float(distances[0])
-
-        return distance
 
     def get_mahalanobis_matrix(self) -> FloatArray:
         """Return M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
