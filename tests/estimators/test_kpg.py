@@ -5,9 +5,6 @@ import pytest
 import scipy.special as special
 from scipy.optimize import linprog
 from scipy.spatial.distance import jensenshannon
-from sklearn.ensemble import VotingClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import SVC
 
 from conftest import make_domains, one_sentence
 from isthmus import KPGRL, ConvergenceWarning, InputError
@@ -90,11 +87,6 @@ def test_a_plan_that_did_not_converge_is_told():
     [
         ({"regularization": 0.001}, "regularization: expected a number of at least 0.00333333, got 0.001"),
         ({"temperature": 0.0}, "temperature: expected a number above 0"),
-        ({"classifier": "svm"}, "classifier: expected a classifier of scikit-learn, got 'svm'"),
-        # Three classes have three pairs: their scores would pass for those of the classes.
-        ({"classifier": SVC(decision_function_shape="ovo")}, "classifier: expected a score for each class"),
-        ({"classifier": make_pipeline(SVC(decision_function_shape="ovo"))}, "classifier: expected a score for each"),
-        ({"classifier": VotingClassifier([("svm", SVC())])}, "classifier: expected one with decision_function or"),
         ({"max_iter": 0}, "max_iter: expected a whole number of at least 1"),
     ],
 )

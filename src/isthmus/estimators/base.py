@@ -51,7 +51,9 @@ DOMINANT = 0.999
 SHOWN = 5
 
 
-def warn_about_data(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: bool) -> None:
+def warn_about_data(
+    domains: TwoDomains, kernels: tuple[Kernel, Kernel] = (Linear(), Linear()), *, intercept: bool = True
+) -> None:
     """Warn, once of each kind, of what a system does badly on.
 
     With a linear kernel features enter as they are; with an ``intercept``, their origin does not matter.

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import softmax, xlogy
-from sklearn.base import clone, is_classifier
 from sklearn.svm import LinearSVC
 
 from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TargetClassifier, check_two_classes, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
-from isthmus.geometry.kernels import Linear
 
 # Rows that are compared with others at once.
 BLOCK = 2048
@@ -123,8 +121,6 @@ class KPGRL(TargetClassifier):
         τ > 0; 0.1 as released.
     regularization : float
         ε of at least 1/300, in units of the largest cost; 0.005 as released.
-    classifier : scikit-learn classifier, optional
-        What learns from the moved rows, with a score for each class; None is a linear support vector machine.
     tol : float
         How much of the mass of a plan may be in the wrong row.
     max_iter : int
@@ -134,8 +130,8 @@ class KPGRL(TargetClassifier):
 
     Attributes
     ----------
-    classifier_ : scikit-learn classifier
-        The fitted classifier of target rows; its labels are positions in ``classes_``.
+    classifier_ : LinearSVC
+        Linear support vectors of the moved and the labelled rows; its labels are positions in ``classes_``.
     plan_error_ : float
         The mass in wrong rows.
     n_iter_ : int
@@ -158,7 +154,6 @@ class KPGRL(TargetClassifier):
     needs_unlabelled = True
     temperature: float = 0.1
     regularization: float = 0.005
-    classifier: Any = None
     tol: float = 1e-3
     max_iter: int = 10_000
     classifier_: Any = field(init=False)
@@ -167,8 +162,6 @@ class KPGRL(TargetClassifier):
     def _validate(self) -> None:
         super()._validate()
         check_number(self.regularization, "regularization", low=LEAST)
-        if self.classifier is not None:
-            _check_scoring_classifier(self.classifier)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         check_two_classes(domains)
@@ -180,9 +173,8 @@ class KPGRL(TargetClassifier):
         # Barycentric: each source row becomes the mean of the target rows that it is matched with.
         moved = (plan.matrix @ Y[free]) / plan.matrix.sum(axis=1, keepdims=True)
         y = np.concatenate([domains.target.y[known], domains.source.y])
-        classifier = LinearSVC(random_state=0) if self.classifier is None else clone(self.classifier)
-        classifier.fit(np.vstack([Y[known], moved]), y)
-        warn_about_data(domains, (Linear(), Linear()), intercept=True)
+        classifier = LinearSVC(random_state=0).fit(np.vstack([Y[known], moved]), y)
+        warn_about_data(domains)
         if plan.error > self.tol:
             warn(
                 f"KPGRL: stopped after {plan.n_iter} iterations with {plan.error:.1e} of the mass in wrong rows "
@@ -205,22 +197,5 @@ class KPGRL(TargetClassifier):
         return sinkhorn(cost[k:, k:] / (largest or 1.0), self.regularization, self.tol, self.max_iter)
 
     def _scores(self, rows: Matrix) -> FloatArray:
-        points = as_dense(rows)
-        if not hasattr(self.classifier_, "decision_function"):
-            return np.asarray(self.classifier_.predict_proba(points))
-        values = np.asarray(self.classifier_.decision_function(points))
+        values = np.asarray(self.classifier_.decision_function(as_dense(rows)))
         return values if values.ndim == 2 else 0.5 * np.stack([-values, values], axis=1)
-
-
-def _check_scoring_classifier(classifier: Any) -> None:
-    """Raise unless it is a classifier with a score for each class: scores of pairs of classes look like such."""
-    known = not isinstance(classifier, str | type) and hasattr(classifier, "fit") and is_classifier(classifier)
-    if not known:
-        raise InputError(f"classifier: expected a classifier of scikit-learn, got {classifier!r:.60}.")
-    if not (hasattr(classifier, "decision_function") or hasattr(classifier, "predict_proba")):
-        raise InputError(
-            f"classifier: expected one with decision_function or predict_proba, got {classifier!r:.60} without."
-        )
-    shapes = {value for name, value in classifier.get_params().items() if name.endswith("decision_function_shape")}
-    if "ovo" in shapes:
-        raise InputError("classifier: expected a score for each class, got decision_function_shape='ovo'.")

@@ -12,7 +12,6 @@ from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, a
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TargetClassifier, warn_about_data
 from isthmus.exceptions import InputError, import_extra
-from isthmus.geometry.kernels import Linear
 from isthmus.geometry.similarity import graph_distances
 
 # Two rows are the same where no feature differs by more than this part of the largest one.
@@ -67,7 +66,7 @@ class TransductiveEstimator(TargetClassifier):
         # A target row that gets nothing is of every class alike.
         P = np.divide(shares, totals, out=np.full_like(shares, 1.0 / shares.shape[1]), where=totals > 0.0)
         P[target.labelled] = np.eye(len(domains.classes))[target.y[target.labelled]]
-        warn_about_data(domains, (Linear(), Linear()), intercept=True)
+        warn_about_data(domains)
         return {"probabilities_": P, "_fit_rows": Y.copy()}
 
     def _scores(self, rows: Matrix) -> FloatArray:
