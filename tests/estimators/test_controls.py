@@ -29,7 +29,7 @@ from isthmus.estimators.controls import (
     permute_source,
     relabel_source,
 )
-from isthmus.geometry.discriminants import SoftLDA, balance
+from isthmus.geometry.discriminants import SoftLDA, balance, oas_shrinkage
 
 TARGET_ONLY = {
     "1-NN": TargetOnly(),
@@ -126,10 +126,13 @@ def test_balancing_survives_scores_beyond_all_floats():
 
 def test_hard_weights_give_scikit_learns_lda():
     X, y = make_blobs(90, 4, centers=3, cluster_std=3.0, random_state=0)
-    Z = X - X.mean(axis=0)
-    ours = SoftLDA.of(Z, np.eye(3)[y], 0.2).scores(Z)
+    Z = (X - X.mean(axis=0)) * [1.0, 4.0, 0.5, 1.0]
+    ours = SoftLDA.of(Z, np.eye(3)[y]).scores(Z)
+    within = Z - np.stack([Z[y == c].mean(axis=0) for c in range(3)])[y]
+    shrinkage = oas_shrinkage(within.T @ within / 90, 90)
+    assert 0.0 < shrinkage < 1.0
     theirs = LinearDiscriminantAnalysis(solver="lsqr", priors=np.full(3, 1 / 3))
-    theirs.covariance_estimator = _Pooled(0.2)
+    theirs.covariance_estimator = _Pooled(shrinkage)
     np.testing.assert_array_equal(ours.argmax(axis=1), theirs.fit(Z, y).predict(Z))
 
 

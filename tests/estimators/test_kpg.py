@@ -8,7 +8,7 @@ from scipy.spatial.distance import jensenshannon
 
 from conftest import make_domains, one_sentence
 from isthmus import KPGRL, ConvergenceWarning, InputError
-from isthmus.estimators.kpg import jensen_shannon, relations, sinkhorn
+from isthmus.estimators.transport import jensen_shannon, relations, sinkhorn
 
 D = make_domains(seed=3, n_source=24, n_target=30, n_labelled=6, d_source=4, d_target=5, shift=3.0)
 

@@ -5,20 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from isthmus.estimators.arc import ARC
-    from isthmus.estimators.augmentation import FeatureAugmentation
     from isthmus.estimators.cca import CCA, KCCA
     from isthmus.estimators.cdls import CDLS
     from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA, HeMap, ManifoldAlignment
     from isthmus.estimators.hcdrank import HCDRank
-    from isthmus.estimators.hfa import HFA
-    from isthmus.estimators.itml import ITML
-    from isthmus.estimators.kpg import KPGRL
+    from isthmus.estimators.hfa import HFA, FeatureAugmentation
+    from isthmus.estimators.itml import ITML, Saenko
     from isthmus.estimators.mlhd import MLHD, weight_path
     from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
-    from isthmus.estimators.saenko import Saenko
     from isthmus.estimators.shared_block import SharedFeatureUnion
     from isthmus.estimators.tlrisk import TLRisk
-    from isthmus.estimators.transport import COOT, FGW, GW
+    from isthmus.estimators.transport import COOT, FGW, GW, KPGRL
 
 # fmt: off
 __all__ = [  # noqa: RUF022
@@ -28,11 +25,10 @@ __all__ = [  # noqa: RUF022
 ]
 # Read when first named: who wants one system does not wait for the others.
 _HOMES = {
-    "arc": "ARC", "augmentation": "FeatureAugmentation", "cca": "CCA KCCA", "cdls": "CDLS",
-    "eigenmaps": "CDSPP DAMA MTDA HeMap ManifoldAlignment", "hcdrank": "HCDRank", "hfa": "HFA", "itml": "ITML",
-    "kpg": "KPGRL", "mlhd": "MLHD weight_path", "saenko": "Saenko", "shared_block": "SharedFeatureUnion",
+    "arc": "ARC", "cca": "CCA KCCA", "cdls": "CDLS", "eigenmaps": "CDSPP DAMA MTDA HeMap ManifoldAlignment",
+    "hcdrank": "HCDRank", "hfa": "HFA FeatureAugmentation", "itml": "ITML Saenko", "mlhd": "MLHD weight_path",
     "paired_maps": "Procrustes PulledBackMetric RelativeRepresentations RidgeMap", "tlrisk": "TLRisk",
-    "transport": "COOT FGW GW",
+    "shared_block": "SharedFeatureUnion", "transport": "COOT FGW GW KPGRL",
 }
 # fmt: on
 

@@ -142,6 +142,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     takes_pairs: ClassVar[bool]
     learns: ClassVar[str]
+    non_negative: ClassVar[bool]
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Cap the threads of small work in every public method of every system."""
@@ -166,7 +167,8 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _own_tags(self, domain: str) -> InputTags:
         """Return the tags of the rows of a domain behind its transformer."""
         kernel = getattr(self, f"{domain}_kernel", None)
-        return InputTags(sparse=True, pairwise=isinstance(kernel, Precomputed) or kernel == "precomputed")
+        pairwise = isinstance(kernel, Precomputed) or kernel == "precomputed"
+        return InputTags(sparse=True, pairwise=pairwise, positive_only=self.non_negative)
 
     def _input_tags(self, domain: str) -> InputTags:
         """Return the tags of the rows of a domain as they are given."""
@@ -283,16 +285,6 @@ def check_two_classes(domains: TwoDomains) -> None:
         raise InputError(f"y_source: expected at least two classes to tell apart, got {len(domains.classes)}.")
 
 
-def check_equal_features(domains: TwoDomains, instead: str) -> None:
-    """Raise unless both domains have as many features; the sentence says what to take ``instead``."""
-    d_source, d_target = domains.source.X.shape[1], domains.target.X.shape[1]
-    if d_source != d_target:
-        raise InputError(
-            f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
-            f"{instead} learns across domains with different features."
-        )
-
-
 LABELS, LABELS_AND_ROWS = "labels of both", "labels of both, unlabelled target rows"
 LABELS_OR_PAIRS, PAIRS = "labels of both, or pairs", "pairs"
 EVERYTHING = "labels of both, unlabelled rows, pairs"
@@ -328,9 +320,6 @@ class SystemFacts:
     uses: str
     best_for: str = ""
     options: Mapping[str, Any] = field(default_factory=dict, compare=False)
-
-    def __post_init__(self) -> None:
-        check_choice(self.section, "section", SECTIONS)
 
     @property
     def control(self) -> bool:
@@ -466,7 +455,6 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
             raise InputError(
                 f"shared: expected None, as {type(self).__name__} has no use for it, got shared columns."
             )
-        self._check_equal_names(data.X_source, data.X_target)
         # Only where the system can learn from blocks do they stay blocks; else they are brought into one array below.
         blocks = tuple(name for name in self._block_domains(data.pairs) if has_blocks(data.rows(name)))
         if blocks:
@@ -494,6 +482,8 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
             pairs_for=type(self).__name__,
             blocks=blocks,
         )
+        if self.equal_features:
+            self._check_equal_features(data, domains)
         columns = {name: None if name in blocks else column_names(data.rows(name)) for name in DOMAINS}
         return Prepared(domains, transformers, columns)
 
@@ -512,11 +502,17 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         if pairs is None and self.needs_pairs:
             raise InputError(f"pairs: expected known pairs of rows, as {name} learns from nothing else, got None.")
 
-    def _check_equal_names(self, X_source: Any, X_target: Any) -> None:
-        """Raise where features have to be equal and two frames name them otherwise: as many are not yet the same."""
-        source, target = column_names(X_source), column_names(X_target)
+    def _check_equal_features(self, data: TrainingData, domains: TwoDomains) -> None:
+        """Raise unless column i of both domains is one feature: there are as many, and frames call them the same."""
+        d_source, d_target = domains.source.shape[1], domains.target.shape[1]
+        if d_source != d_target:
+            raise InputError(
+                f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
+                "MLHD learns across domains with different features."
+            )
+        source, target = column_names(data.X_source), column_names(data.X_target)
         as_given = self.source_transformer is None and self.target_transformer is None
-        if self.equal_features and as_given and source and target and source != target:
+        if as_given and source and target and source != target:
             raise InputError(
                 f"X_target: expected the columns of X_source in their order, as {type(self).__name__} takes column i "
                 f"of both for one feature, got {list(target[:3])} for {list(source[:3])}."

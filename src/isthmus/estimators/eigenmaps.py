@@ -14,12 +14,11 @@ import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.neighbors import kneighbors_graph
 
-from isthmus._core.linalg import principal_axes
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
+from isthmus._core.linalg import EPS, principal_axes
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, LABELS, LABELS_AND_ROWS, PAIRS, SystemFacts, check_two_classes
-from isthmus.estimators.cca import LabelMoments, label_moments
-from isthmus.estimators.from_blocks import BlockEstimator
+from isthmus.estimators.from_blocks import BlockEstimator, ManyRows
 from isthmus.estimators.mapped import Both, KernelParameters, Learned, MetricEstimator
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
@@ -49,6 +48,11 @@ class Projection(MetricEstimator, KernelParameters):
         check_choice(self.points, "points", POINTS)
         if hasattr(self, "regularization"):
             check_number(self.regularization, "regularization", low=0.0, strict=True)
+
+    def _conclude_from_labels(self, joint: JointSpace, found: JointDirections, moments: LabelMoments) -> Learned:
+        """Return the same where labels were learned from; points are seen from the mean of the labelled rows."""
+        found = found.fix_signs(moments.heights(found.source, found.target))
+        return self._conclude(joint, found, moments.middle(found.source, found.target))
 
     def _conclude(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> Learned:
         """Return the common space and the attributes; at unit length, points are seen from a mean (k,) of rows."""
@@ -90,6 +94,145 @@ def check_rows_differ(rows: Both) -> None:
     for X, name in zip(rows, ("X_source", "X_target"), strict=True):
         if not len(principal_axes(X).deviations):
             raise InputError(f"{name}: expected rows that differ from each other, got equal ones.")
+
+
+# A sum that is no larger than this part of the sum of sizes is rounding.
+CANCELLED = 8.0 * EPS
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMoments:
+    r"""Labelled rows of two domains side by side, z = [x; 0] or [0; y], summed over classes.
+
+    Parameters
+    ----------
+    rows : (array (n, r_s), array (m, r_t))
+        The labelled rows.
+    y : (array (n,), array (m,))
+        Their label codes.
+    counts : (array (C,), array (C,))
+        How many rows each class has.
+    sums : (array (r_s, C), array (r_t, C))
+        :math:`M_s` and :math:`M_t`, the sums of the rows of each class.
+    """
+
+    rows: tuple[FloatArray, FloatArray]
+    y: tuple[IntArray, IntArray]
+    counts: tuple[FloatArray, FloatArray]
+    sums: tuple[FloatArray, FloatArray]
+
+    @classmethod
+    def of(cls, rows: tuple[FloatArray, FloatArray], y: tuple[IntArray, IntArray], n_classes: int) -> LabelMoments:
+        """Return the moments of rows with label codes; those with -1 are left out."""
+        # Only labelled rows enter; -1 would otherwise index the last class.
+        known = [codes != UNLABELLED for codes in y]
+        X, Y = (part[k] for part, k in zip(rows, known, strict=True))
+        ys, yt = (part[k] for part, k in zip(y, known, strict=True))
+        one_hot = [np.eye(n_classes)[codes] for codes in (ys, yt)]
+        counts = one_hot[0].sum(axis=0), one_hot[1].sum(axis=0)
+        return cls((X, Y), (ys, yt), counts, (_sums(X, one_hot[0]), _sums(Y, one_hot[1])))
+
+    @property
+    def totals(self) -> FloatArray:
+        """n_c: rows of each class in both domains."""
+        return np.asarray(self.counts[0] + self.counts[1])
+
+    @property
+    def stacked(self) -> FloatArray:
+        """M = [M_s; M_t] (r_s + r_t, C)."""
+        return np.vstack(self.sums)
+
+    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
+        source, target = (
+            (w[codes][:, None] * X).T @ X for X, codes, w in zip(self.rows, self.y, weights, strict=True)
+        )
+        return source, target
+
+    @property
+    def together(self) -> FloatArray:
+        """Z_lᵀ L_w Z_l, with L_w the Laplacian of the graph that joins all rows of one class."""
+        M, n = self.stacked, self.totals
+        return np.asarray(sla.block_diag(*self.scatters((n, n))) - M @ M.T)
+
+    @property
+    def apart(self) -> FloatArray:
+        """Z_lᵀ L_b Z_l, with L_b the Laplacian of the graph that joins all rows of different classes."""
+        s, N = self.stacked.sum(axis=1), float(self.totals.sum())
+        every = np.full(len(self.totals), N)
+        return np.asarray(sla.block_diag(*self.scatters((every, every))) - np.outer(s, s) - self.together)
+
+    @property
+    def within_classes(self) -> FloatArray:
+        """Z_lᵀZ_l − M diag(1/n) Mᵀ: the scatter around the class means of both domains together."""
+        ones = np.ones(len(self.totals))
+        return np.asarray(sla.block_diag(*self.scatters((ones, ones))) - self._of_means)
+
+    @property
+    def between_classes(self) -> FloatArray:
+        """M diag(1/n) Mᵀ − ssᵀ/N: the scatter of these means."""
+        s = self.stacked.sum(axis=1)
+        return np.asarray(self._of_means - np.outer(s, s) / float(self.totals.sum()))
+
+    @property
+    def _of_means(self) -> FloatArray:
+        M, n = self.stacked, self.totals
+        return np.asarray((M / np.where(n > 0.0, n, 1.0)) @ M.T)
+
+    def middle(self, source: FloatArray, target: FloatArray) -> FloatArray:
+        """Return the mean (k,) of all labelled rows along directions (r_s, k), (r_t, k)."""
+        s = self.sums[0].sum(axis=1) @ source + self.sums[1].sum(axis=1) @ target
+        return np.asarray(s / float(self.totals.sum()))
+
+    def heights(self, source: FloatArray, target: FloatArray) -> FloatArray:
+        """Return the sums (C, k) of the classes along directions (r_s, k), (r_t, k), around the mean of all."""
+        totals = self.sums[0].T @ source + self.sums[1].T @ target
+        n = self.totals[:, None]
+        return np.asarray(totals - n * totals.sum(axis=0) / n.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLabelMoments(LabelMoments):
+    """Moments of source rows in blocks: these are none of its rows, and each scatter of theirs is a pass.
+
+    Parameters
+    ----------
+    many : ManyRows
+        The source rows.
+    """
+
+    many: ManyRows = field(kw_only=True)
+
+    @classmethod
+    def of_many(cls, joint: ManyRows) -> BlockLabelMoments:
+        """Return the moments of a joint space whose source rows stay where they are."""
+        target = LabelMoments.of(
+            (joint.source.points, joint.target.points), (joint.source.y, joint.target.y), joint.n_classes
+        )
+        counts, means = joint.found.counts.astype(np.float64), joint.found.means
+        return cls(target.rows, target.y, (counts, target.counts[1]), (counts * means.T, target.sums[1]), many=joint)
+
+    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w_c(i) x_i x_iᵀ of either domain: around the means of the classes, and of these."""
+        _, target = super().scatters(weights)
+        means = self.many.found.means
+        return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
+
+
+def label_moments(
+    joint: JointSpace, labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None
+) -> LabelMoments:
+    """Return the moments of the rows that are learned from, or of other ones; of source rows in blocks by passes."""
+    if isinstance(joint, ManyRows):
+        return BlockLabelMoments.of_many(joint)
+    rows, y = labelled or ((joint.source.points, joint.target.points), (joint.source.y, joint.target.y))
+    return LabelMoments.of(rows, y, joint.n_classes)
+
+
+def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:
+    """Return the sums of rows over classes (r, C); what is left where they cancel is rounding, and zero."""
+    sums, sizes = X.T @ one_hot, np.abs(X).T @ one_hot
+    return np.where(np.abs(sums) > CANCELLED * sizes, sums, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +361,7 @@ class DAMA(Projection):
         # Without topology there are no more informative directions than classes less one: all others tie.
         k = self._size(usual, len(A) if self.topology_weight > 0.0 else min(usual, len(A)))
         found = JointProblem.with_ridge(A, moments.apart, rows[0].shape[1], self.regularization).directions(k)
-        found = found.fix_signs(moments.heights(found.source, found.target))
-        return self._conclude(joint, found, moments.middle(found.source, found.target))
+        return self._conclude_from_labels(joint, found, moments)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -274,8 +416,7 @@ class MTDA(Projection, BlockEstimator):
         problem = JointProblem.with_ridge(A, B, joint.source.space.dimension, self.regularization)
         found = problem.directions(min(joint.n_classes - 1, len(A))).above_zero()
         found = found.leading(self._size(len(found.values), len(found.values)))
-        found = found.fix_signs(moments.heights(found.source, found.target))
-        return self._conclude(joint, found, moments.middle(found.source, found.target))
+        return self._conclude_from_labels(joint, found, moments)
 
 
 def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -409,7 +550,7 @@ class CDSPP(Projection, BlockEstimator):
             # Each round trusts a larger share of its guesses; the last one only learns.
             if t < self.n_rounds:
                 y_target = _guess_labels((X, Y), domains, y_target, found, t / self.n_rounds)
-        space, attributes = self._conclude(joint, found, moments.middle(found.source, found.target))
+        space, attributes = self._conclude_from_labels(joint, found, moments)
         n_guessed = int((y_target != domains.target.y).sum())
         return space, {**attributes, "n_guessed_": n_guessed, "codes": y_target}
 
@@ -435,8 +576,7 @@ class CDSPP(Projection, BlockEstimator):
             raise InputError(
                 "X_source: expected sums of classes that are not zero in both domains, got only zeros in one."
             )
-        found = found.leading(self._size(len(found.values), len(found.values)))
-        return found.fix_signs(moments.heights(found.source, found.target))
+        return found.leading(self._size(len(found.values), len(found.values)))
 
 
 def _guess_labels(rows: Both, domains: TwoDomains, y: IntArray, found: JointDirections, share: float) -> IntArray:
@@ -476,12 +616,10 @@ class Correspondence:
         return float(self.degrees[0].sum())
 
     @classmethod
-    def of(cls, made_of: str, rows: Both, domains: TwoDomains) -> Correspondence:
-        """Return the correspondence by "pairs" or "labels"."""
-        if made_of == "labels":
-            return cls.of_labels(rows, domains)
+    def of(cls, rows: Both, domains: TwoDomains) -> Correspondence:
+        """Return the correspondence by known pairs, or without any by labels."""
         if domains.pairs is None:
-            raise InputError("pairs: expected known pairs of rows, got None.")
+            return cls.of_labels(rows, domains)
         places, shape = (domains.pairs.source, domains.pairs.target), (len(rows[0]), len(rows[1]))
         C: Matrix = sp.coo_array((domains.pairs.weights, places), shape=shape).tocsr()
         degrees = np.asarray(C.sum(axis=1)).ravel(), np.asarray(C.sum(axis=0)).ravel()
@@ -498,7 +636,6 @@ class Correspondence:
         return cls(degrees, np.asarray(M_s @ M_t.T))
 
 
-CORRESPONDENCES = ("auto", "pairs", "labels")
 # The usual number of directions where pairs correspond.
 WITH_PAIRS = 20
 # A direction along which rows vary by no more than this part of their size says nothing.
@@ -517,7 +654,8 @@ class ManifoldAlignment(Projection):
 
     with the graphs :math:`W_s, W_t` of the nearest neighbours of either domain, and C (n_s, n_t) saying how much two
     rows correspond: Wang and Mahadevan, *A general framework for manifold alignment*, AAAI symposium 2009. The
-    largest λ are the smallest of the Laplacian D − W. It learns a metric from all rows and from what says that they
+    largest λ are the smallest of the Laplacian D − W. C is known pairs, with their weights, where they are given, and
+    else one for all rows of one class. It learns a metric from all rows and from what says that they
     correspond. Read in a public release, which normalises the Laplacian and constrains by :math:`Z^T Z`; here, as in
     the paper, by :math:`Z^T D Z`. Pairs are where it belongs: from labels it is no better than other systems.
 
@@ -525,9 +663,6 @@ class ManifoldAlignment(Projection):
     ----------
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
         The similarity within either domain; a kernel spans all rows, at the price of their Gram matrix.
-    correspondence : {"auto", "pairs", "labels"}
-        What C is: known pairs, with their weights, or one for all rows of one class. "auto" takes pairs where they
-        are given, and labels where not.
     n_components : int, optional
         How many directions to keep; None keeps 20 with pairs, else as many as there are classes, less one, and at
         most as many as the smaller domain has coordinates. A direction along which no row differs is left out.
@@ -544,7 +679,7 @@ class ManifoldAlignment(Projection):
 
     Attributes
     ----------
-    correspondence_ : str
+    correspondence_ : {"pairs", "labels"}
         What C was made of.
     common_space_, eigenvalues_, residual_, kernels_, references_, classes_
         As in :class:`CDSPP`.
@@ -564,36 +699,22 @@ class ManifoldAlignment(Projection):
     systems = (SystemFacts("manifold-alignment", "projections", "Wang & Mahadevan 2009", EVERYTHING),)
 
     takes_pairs = True
-    correspondence: str = "auto"
     correspondence_weight: float = 1.0
     graph_neighbors: int = 10
     regularization: float = 0.1
     correspondence_: str = field(init=False)
 
-    def _validate(self) -> None:
-        super()._validate()
-        check_choice(self.correspondence, "correspondence", CORRESPONDENCES)
-
-    def _check_use_of(self, pairs: Any) -> None:
-        super()._check_use_of(pairs)
-        if pairs is None and self.correspondence == "pairs":
-            raise InputError('pairs: expected known pairs of rows for correspondence="pairs", got None.')
-        if pairs is not None and self.correspondence == "labels":
-            raise InputError('pairs: expected None for correspondence="labels", got pairs.')
-
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
-        made_of = self.correspondence
-        if made_of == "auto":
-            made_of = "labels" if domains.pairs is None else "pairs"
+        made_of = "labels" if domains.pairs is None else "pairs"
         rows = coordinates_of_all_rows(domains, joint)
         if made_of == "labels":
             check_two_classes(domains)
         else:
             check_rows_differ(rows)
-        A, B = self._matrices(rows, Correspondence.of(made_of, rows, domains))
+        A, B = self._matrices(rows, Correspondence.of(rows, domains))
         usual = WITH_PAIRS if made_of == "pairs" else joint.n_classes - 1
         k = self._size(usual, min(X.shape[1] for X in rows))
         problem = JointProblem.with_ridge(A, B, rows[0].shape[1], self.regularization)

@@ -18,7 +18,7 @@ from isthmus._core.validation import (
     check_number,
 )
 from isthmus.data.domains import Domain, TwoDomains
-from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, check_equal_features, warn_about_data
+from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.common_space import DOMAINS
 
@@ -188,7 +188,6 @@ class HCDRank(TwoDomainEstimator):
         as_generator(self.random_state)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
-        check_equal_features(domains, "HFA")
         random, both = as_generator(self.random_state), {"source": domains.source, "target": domains.target}
         S, T = (self._differences(domain, name, random) for name, domain in both.items())
         unit = float(np.mean(np.concatenate([(D**2).sum(axis=1) for D in (S, T)]))) or 1.0

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._core.linalg import PrincipalAxes, principal_axes
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number, is_sparse
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
 from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
@@ -369,9 +369,6 @@ class PairedSpan:
         return RidgeFit(map_, penalty, place, error)
 
 
-WAYS = ("both", "to target", "to source")
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class RidgeMap(PairMomentEstimator, PairedMap, KernelParameters):
     r"""Predict the rows of either domain from those of the other, and compare with what is there.
@@ -395,8 +392,6 @@ class RidgeMap(PairMomentEstimator, PairedMap, KernelParameters):
         of the paired rows.
     penalty : float or "auto"
         λ > 0 for both ways, in units of the mean eigenvalue of the paired rows' Gram matrix.
-    ways : {"both", "to target", "to source"}
-        Which cosines count.
     rule, references, n_neighbors, source_transformer, target_transformer
         As in :class:`MLHD`.
 
@@ -433,21 +428,18 @@ class RidgeMap(PairMomentEstimator, PairedMap, KernelParameters):
     )
 
     penalty: float | str = "auto"
-    ways: str = "both"
     penalties_: tuple[float, float] = field(init=False)
 
     def _validate(self) -> FloatArray:
         super()._validate()
-        check_choice(self.ways, "ways", WAYS)
         return as_penalties(self.penalty)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         pairs = PairedSpan.of(joint)
         f, g = pairs.fit_ridge(settings), pairs.fit_ridge(settings, back=True)
         a, b = pairs.axes
-        # A half is a pair of maps into one domain, along its axes: the prediction, and the row itself.
-        halves = {"to target": (f.map.W, b.axes), "to source": (a.axes, g.map.W)}
-        kept = list(halves.values()) if self.ways == "both" else [halves[self.ways]]
-        W_s, W_t = (np.hstack([half[k] for half in kept]) for k in (0, 1))
-        space = centred_space(joint, (W_s, W_t), (a.mean, b.mean), tuple(half[0].shape[1] for half in kept))
+        # Two halves, each a map of both domains into one of them: the prediction, and the row itself along its axes.
+        halves = (f.map.W, b.axes), (a.axes, g.map.W)
+        W_s, W_t = (np.hstack([half[k] for half in halves]) for k in (0, 1))
+        space = centred_space(joint, (W_s, W_t), (a.mean, b.mean), tuple(half[0].shape[1] for half in halves))
         return space, {"penalties_": (f.penalty, g.penalty)}
