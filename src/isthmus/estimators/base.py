@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -251,34 +250,6 @@ def _count(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """The rows of a fit, ready to be learned from."""
-
-    domains: TwoDomains
-    transformers: dict[str, Any]
-    columns: dict[str, tuple[str, ...] | None]
-
-    @contextmanager
-    def surroundings(self) -> Iterator[None]:
-        """Use one BLAS thread where the rows are few, and no data frames: those are for callers of transform."""
-        shapes = self.domains.source.shape, self.domains.target.shape
-        few = not self.domains.in_blocks and is_small(*shapes)
-        with single_threaded_blas(few), config_context(transform_output="default"):
-            yield
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """What every fitted system has, by name."""
-        domains = self.domains
-        return {
-            "classes_": domains.classes,
-            "transformers_": self.transformers,
-            "n_features_": {"source": domains.source.shape[1], "target": domains.target.shape[1]},
-            "_columns": self.columns,
-        }
-
-
 def check_two_classes(domains: TwoDomains) -> None:
     """Raise unless there are two classes to tell apart."""
     if len(domains.classes) < 2:
@@ -440,16 +411,19 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
 
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
         """Return all attributes to set, by name, from rows as they were given. Nothing is changed."""
-        return self._run_fit(self._prepare(data), settings)
+        domains, attributes = self._prepare(data)
+        return {**self._run_fit(domains, settings), **attributes}
 
-    def _run_fit(self, prepared: Prepared, settings: Any) -> dict[str, Any]:
-        """Return all attributes to set, by name, from rows in arrays or in blocks. Nothing is changed."""
-        fit = self._fit_blocks if prepared.domains.in_blocks else self._fit_domains
-        with prepared.surroundings():
-            return {**fit(prepared.domains, settings), **prepared.attributes}
+    def _run_fit(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        """Return what is learned, by name, from rows in arrays or in blocks. Nothing is changed."""
+        fit = self._fit_blocks if domains.in_blocks else self._fit_domains
+        few = not domains.in_blocks and is_small(domains.source.shape, domains.target.shape)
+        # Data frames are for callers of transform: transformers within give arrays.
+        with single_threaded_blas(few), config_context(transform_output="default"):
+            return fit(domains, settings)
 
-    def _prepare(self, data: TrainingData) -> Prepared:
-        """Return the rows of a fit behind their transformers, checked. Nothing is changed."""
+    def _prepare(self, data: TrainingData) -> tuple[TwoDomains, dict[str, Any]]:
+        """Return the rows behind their transformers, checked, and what every fitted system has, by name."""
         self._check_use_of(data.pairs)
         if data.shared is not None and not self.takes_shared:
             raise InputError(
@@ -485,7 +459,12 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         if self.equal_features:
             self._check_equal_features(data, domains)
         columns = {name: None if name in blocks else column_names(data.rows(name)) for name in DOMAINS}
-        return Prepared(domains, transformers, columns)
+        return domains, {
+            "classes_": domains.classes,
+            "transformers_": transformers,
+            "n_features_": {"source": domains.source.shape[1], "target": domains.target.shape[1]},
+            "_columns": columns,
+        }
 
     def _block_domains(self, pairs: Any) -> tuple[str, ...]:
         """Return the domains whose rows may come in blocks; without any, all rows are brought into one array."""

@@ -23,7 +23,7 @@ from isthmus.estimators.mapped import Both, KernelParameters, Learned, MetricEst
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
-from isthmus.geometry.spaces import JointSpace
+from isthmus.geometry.spaces import JointSpace, find_axes
 from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem, SharedCoordinates
 from isthmus.retrieval.rules import References
 
@@ -92,8 +92,7 @@ def mean_point(found: JointDirections, rows: Both) -> FloatArray:
 def check_rows_differ(rows: Both) -> None:
     """Raise where all rows of a domain are the same: no direction tells them apart."""
     for X, name in zip(rows, ("X_source", "X_target"), strict=True):
-        if not len(principal_axes(X).deviations):
-            raise InputError(f"{name}: expected rows that differ from each other, got equal ones.")
+        find_axes(X, f"{name}: expected")
 
 
 # A sum that is no larger than this part of the sum of sizes is rounding.
@@ -859,11 +858,10 @@ class HeMap(Projection):
 
 def take_paired_rows(joint: JointSpace) -> Both:
     """Return the rows of known pairs, pair by pair: one of weight w counts as w pairs."""
-    if joint.pairs is None:
-        raise InputError("pairs: expected known pairs of rows, got None.")
+    known = joint.known
     # Squared in every sum over pairs.
-    root = np.sqrt(joint.pairs.weights)[:, None]
-    S, T = joint.source.points[joint.pairs.source], joint.target.points[joint.pairs.target]
+    root = np.sqrt(known.weights)[:, None]
+    S, T = joint.source.points[known.source], joint.target.points[known.target]
     check_rows_differ((S, T))
     return root * S, root * T
 

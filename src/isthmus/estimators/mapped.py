@@ -118,10 +118,13 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
     def _fit_space(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         """Return the attributes to set after learning from a joint space; rows of the domains become references."""
         space, attributes = self._fit_joint(domains, joint, settings)
-        references = References.of(domains, space, attributes.pop("reference_weights", None))
+        references = self._make_references(domains, space, attributes.pop("reference_weights", None))
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
         return {**attributes, **self._space_attributes(space, references, len(domains.classes))}
+
+    def _make_references(self, domains: TwoDomains, space: CommonSpace, weights: Any) -> References:
+        return References.of(domains, space, weights)
 
     def _space_attributes(self, space: CommonSpace, references: References, n_classes: int) -> dict[str, Any]:
         """Return the attributes that every fitted system with a common space has."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.linalg import PrincipalAxes
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
-from isthmus.data.domains import KnownPairs, TwoDomains
+from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
@@ -18,7 +18,7 @@ from isthmus.estimators.mapped import Both, KernelParameters, Learned, MetricEst
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.row_blocks import CentredRows, Layout, RowPairs, compute_pair_moments
-from isthmus.geometry.spaces import JointSpace
+from isthmus.geometry.spaces import JointSpace, find_axes
 from isthmus.maps.canonical import gram_axes
 from isthmus.maps.regression import (
     PENALTIES,
@@ -41,13 +41,6 @@ class PairedMap(MetricEstimator):
     intercept = True
 
 
-def check_pairs(joint: JointSpace) -> KnownPairs:
-    """Return the known pairs; raise where there are none."""
-    if joint.pairs is None:
-        raise InputError("pairs: expected known pairs of rows, got None.")
-    return joint.pairs
-
-
 def centre_pairs(
     joint: JointSpace,
 ) -> tuple[tuple[FloatArray, FloatArray], tuple[PrincipalAxes, PrincipalAxes], FloatArray]:
@@ -56,15 +49,13 @@ def centre_pairs(
     What is outside the span of the paired rows is left out: a map learned from them says nothing there, and as part
     of a row's length it only blurs the cosines (Reuters, 30 pairs: recall@1 .47 with it, .61 without).
     """
-    known = check_pairs(joint)
+    known = joint.known
     weights = known.weights
     sides = (joint.source, known.source, "source"), (joint.target, known.target, "target")
     points, axes = [], []
     for side, rows, name in sides:
         X = side.points[rows]
-        axes.append(principal_axes(X, weights=weights))
-        if not axes[-1].axes.shape[1]:
-            raise InputError(f"pairs: expected {name} rows that differ from each other, got equal ones.")
+        axes.append(find_axes(X, f"pairs: expected {name}", weights=weights))
         points.append((X - axes[-1].mean) @ axes[-1].axes)
     return (points[0], points[1]), (axes[0], axes[1]), weights
 
@@ -126,7 +117,7 @@ class Procrustes(PairMomentEstimator, PairedMap, KernelParameters):
         return super()._joint_space(domains) if sparse else MetricEstimator._joint_space(self, domains)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
-        known = check_pairs(joint)
+        known = joint.known
         X, Y = joint.source.points[known.source], joint.target.points[known.target]
         turned = fit_procrustes(X, Y, weights=None if (known.weights == 1.0).all() else known.weights)
         if not len(turned.values):
@@ -322,7 +313,7 @@ class PairedSpan:
     @classmethod
     def of(cls, joint: JointSpace) -> PairedSpan:
         """Take the pairs of a joint space; from one Gram matrix, unless that would lose digits that rows have."""
-        known = check_pairs(joint)
+        known = joint.known
         if isinstance(joint, MomentPairs):
             pairs, weight = joint.many, joint.moments.weight
         else:

@@ -34,7 +34,7 @@ from isthmus.estimators.mapped import Learned, MetricEstimator
 from isthmus.estimators.paired_maps import RidgeMap
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace
-from isthmus.geometry.similarity import Background, Scored, hub_scores
+from isthmus.geometry.similarity import Scored, hub_scores
 from isthmus.geometry.spaces import JointSpace
 from isthmus.retrieval.rules import Measure, References
 
@@ -435,13 +435,14 @@ class SharedFeatureUnion(MetricEstimator):
         return RidgeMap() if self.estimator is None else self.estimator
 
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
-        prepared, given = self._prepare(data), self.columns
+        domains, attributes = self._prepare(data)
         A, B = data.X_source, data.X_target
-        if prepared.transformers["source"] is not None or prepared.transformers["target"] is not None:
-            A, B = prepared.domains.source.X, prepared.domains.target.X  # these have no names any more
-        nothing = given is not None and not len(given)
-        columns = None if nothing else find_common_columns(given, A, B, "columns")
-        return self._run_fit(prepared, (settings, np.zeros((0, 2), dtype=np.intp) if columns is None else columns))
+        if self.source_transformer is not None or self.target_transformer is not None:
+            A, B = domains.source.X, domains.target.X  # these have no names any more
+        nothing = self.columns is not None and not len(self.columns)
+        columns = None if nothing else find_common_columns(self.columns, A, B, "columns")
+        columns = np.zeros((0, 2), dtype=np.intp) if columns is None else columns
+        return {**self._run_fit(domains, (settings, columns)), **attributes}
 
     def _fit_domains(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         for domain, name in ((domains.source, "X_source"), (domains.target, "X_target")):
@@ -449,14 +450,12 @@ class SharedFeatureUnion(MetricEstimator):
                 raise InputError(f"{name}: expected columns before the {self.n_terms} of terms, got none.")
         self._check_references(domains)
         own, system = self._strip_domains(domains, settings[1]), self._system()
-        space, attributes = self._fit_joint(domains, system._joint_space(own), settings)
-        weights = attributes.pop("reference_weights", None)
-        references = replace(References.of(_select_references(domains), space), weights=weights)
-        rule = self._decision_rule(references, len(domains.classes))
-        kernels = space.source.kernel, space.target.kernel
-        warn_about_data(own, kernels, intercept=system.intercept)
-        common = {"common_space_": space, "kernels_": kernels, "_background": Background.of(domains, space)}
-        return {**attributes, **common, "references_": references, "_rule": rule}
+        learned = self._fit_space(system._joint_space(own), domains, settings)
+        warn_about_data(own, learned["kernels_"], intercept=system.intercept)
+        return learned
+
+    def _make_references(self, domains: TwoDomains, space: CommonSpace, weights: Any) -> References:
+        return References.of(_select_references(domains), space)
 
     def _strip_domains(self, domains: TwoDomains, columns: IntArray) -> TwoDomains:
         """Return the domains without shared numbers and terms."""
@@ -469,8 +468,7 @@ class SharedFeatureUnion(MetricEstimator):
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         inner, columns = settings
         system, pairs = self._system(), domains.pairs
-        if pairs is None:
-            raise InputError("pairs: expected known pairs of rows, got None.")
+        assert pairs is not None  # fit asked for them
         own = self._strip_domains(domains, columns)
         learned, attributes = system._fit_joint(own, joint, inner)
         block = SharedBlock.of(domains, columns, int(self.n_terms), int(self.n_projections))

@@ -19,7 +19,14 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from isthmus._core.linalg import RANK_TOLERANCE, column_moments, pivoted_cholesky, principal_axes, squared_norms
+from isthmus._core.linalg import (
+    RANK_TOLERANCE,
+    PrincipalAxes,
+    column_moments,
+    pivoted_cholesky,
+    principal_axes,
+    squared_norms,
+)
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.exceptions import InputError
@@ -420,6 +427,13 @@ class JointSpace:
         return cls(source, target, len(domains.classes), _places(domains))
 
     @property
+    def known(self) -> KnownPairs:
+        """The known pairs; raise without any."""
+        if self.pairs is None:
+            raise InputError("pairs: expected known pairs of rows, got None.")
+        return self.pairs
+
+    @property
     def rows(self) -> FloatArray:
         """The points of the source, then those of the target, in all coordinates."""
         return np.asarray(sla.block_diag(self.source.points, self.target.points))
@@ -469,6 +483,14 @@ def _places(domains: TwoDomains) -> KnownPairs | None:
         return None
     source, target = (rows for _, _, rows in _sides(domains))
     return domains.pairs.among((source, target))
+
+
+def find_axes(X: Matrix, whose: str, **options: Any) -> PrincipalAxes:
+    """Return the principal axes of rows; raise where all are equal, in a sentence that begins with ``whose``."""
+    axes = principal_axes(X, **options)
+    if not axes.axes.shape[1]:
+        raise InputError(f"{whose} rows that differ from each other, got equal ones.")
+    return axes
 
 
 def fit_transformer(transformer: Any, X: Any, name: str) -> Any:
