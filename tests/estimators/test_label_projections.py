@@ -246,7 +246,7 @@ def test_bad_parameters_of_all(make, parameters, message):
         (DAMA(graph_neighbors=0), "graph_neighbors: expected a whole number of at least 1, got 0"),
         (MTDA(regularization="auto"), "regularization: expected a number above 0, got 'auto'"),
         (ManifoldAlignment(correspondence_weight=0.0), "correspondence_weight: expected a number above 0, got 0.0"),
-        (HeMap(), "pairs: expected known pairs of rows, as HeMap learns from nothing else and the order of rows is no"),
+        (HeMap(), "pairs: expected known pairs of rows, as HeMap learns from nothing else, got None"),
         (HeMap(correspondence="geometry"), "correspondence: expected one of 'pairs', 'labels', got 'geometry'"),
         (HeMap(correspondence="labels", similarity_weight=0), "similarity_weight: expected a number above 0, got 0"),
     ],

@@ -327,7 +327,13 @@ class TargetOnly(TargetEstimator):
         rows = slice(None) if marked else target.labelled
         # Where no label reaches a row, label spreading divides by zero and guesses the first class.
         with np.errstate(invalid="ignore"):
-            _fit_classifier(classifier, target.X[rows], target.y[rows])
+            try:
+                classifier.fit(target.X[rows], target.y[rows])
+            except (TypeError, ValueError) as error:  # what a classifier of the user's refuses becomes one sentence
+                name, reason = type(classifier).__name__, " ".join(str(error).split())[:200]
+                raise InputError(
+                    f"classifier: expected one that takes the labelled target rows, got {name}: {reason}"
+                ) from error
         return {"classifier_": classifier}
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
@@ -344,23 +350,6 @@ class TargetOnly(TargetEstimator):
 
     def _dimension(self) -> int:
         return self.n_features_["target"]
-
-
-def _fit_classifier(classifier: Any, X: Matrix, y: IntArray) -> None:
-    """Fit a classifier of the user's; what it refuses becomes one sentence."""
-    try:
-        classifier.fit(X, y)
-    except (TypeError, ValueError) as error:
-        name, n_classes = type(classifier).__name__, len(np.unique(y[y != UNLABELLED]))
-        if n_classes < 2:
-            raise InputError(
-                f"y_target: expected labelled rows of at least two classes for {name}, got one class; label a row of "
-                "another class, or use a classifier that takes one."
-            ) from error
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"classifier: expected one that takes the labelled target rows, got {name}: {reason}"
-        ) from error
 
 
 # Axes along which the target varies by no more than this part of its largest deviation are left out.

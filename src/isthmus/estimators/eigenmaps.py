@@ -24,6 +24,7 @@ from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace, find_axes
+from isthmus.maps.canonical import unit_rows
 from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem, SharedCoordinates
 from isthmus.retrieval.rules import References
 
@@ -431,9 +432,9 @@ def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[Int
     (array([0, 1]), array([0.881, 0.881]))
     """
     centre, present = points.mean(axis=0), np.unique(y)
-    known = _unit(points - centre)
-    means = _unit(np.stack([known[y == c].mean(axis=0) for c in present]))
-    distances = np.sqrt(np.maximum(2.0 - 2.0 * _unit(new - centre) @ means.T, 0.0))
+    known = unit_rows(points - centre)
+    means = unit_rows(np.stack([known[y == c].mean(axis=0) for c in present]))
+    distances = np.sqrt(np.maximum(2.0 - 2.0 * unit_rows(new - centre) @ means.T, 0.0))
     probabilities = softmax(-distances, axis=1)
     return present[probabilities.argmax(axis=1)], probabilities.max(axis=1)
 
@@ -446,11 +447,6 @@ def select_surest(guesses: IntArray, sureness: FloatArray, share: float) -> IntA
         surest = rows[np.argsort(-sureness[rows], kind="stable")]
         parts.append(surest[: int(np.ceil(share * len(rows)))])
     return np.sort(np.concatenate(parts))
-
-
-def _unit(X: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    return np.asarray(X / np.where(lengths > 0.0, lengths, 1.0))
 
 
 # What a row of the other domain counts in the weight of a class, as in the release.
@@ -551,14 +547,15 @@ class CDSPP(Projection, BlockEstimator):
                 y_target = _guess_labels((X, Y), domains, y_target, found, t / self.n_rounds)
         space, attributes = self._conclude_from_labels(joint, found, moments)
         n_guessed = int((y_target != domains.target.y).sum())
-        return space, {**attributes, "n_guessed_": n_guessed, "codes": y_target}
+        attributes |= {"n_guessed_": n_guessed}
+        return space, attributes | {"codes": y_target} if n_guessed else attributes
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         """Fit, then make references of the rows that the last round learned from, under their guessed classes."""
         learned = super()._fit_domains(domains, settings)
-        codes = learned.pop("codes")
         if not learned["n_guessed_"]:
             return learned
+        codes = learned.pop("codes")
         learned_from = replace(domains, target=replace(domains.target, y=codes))
         references = References.of(learned_from, learned["common_space_"])
         rule = self._decision_rule(references, len(domains.classes))
@@ -594,45 +591,21 @@ def _guess_labels(rows: Both, domains: TwoDomains, y: IntArray, found: JointDire
     return labels
 
 
-@dataclass(frozen=True, eq=False)
-class Correspondence:
-    """A table C (n_s, n_t) of weights, by what enters of it.
+def find_correspondence(rows: Both, domains: TwoDomains) -> tuple[Both, FloatArray]:
+    """Return the sums over rows and over columns of a table C (n_s, n_t) of weights, and XᵀCY (r_s, r_t).
 
-    Parameters
-    ----------
-    degrees : (array (n_s,), array (n_t,))
-        Its sums over rows and over columns.
-    products : array (r_s, r_t)
-        XᵀCY.
+    C has the weights of known pairs; without any, it is one for rows of the same class, by sums over classes.
     """
-
-    degrees: tuple[FloatArray, FloatArray]
-    products: FloatArray
-
-    @property
-    def total(self) -> float:
-        """The sum of the table."""
-        return float(self.degrees[0].sum())
-
-    @classmethod
-    def of(cls, rows: Both, domains: TwoDomains) -> Correspondence:
-        """Return the correspondence by known pairs, or without any by labels."""
-        if domains.pairs is None:
-            return cls.of_labels(rows, domains)
+    if domains.pairs is not None:
         places, shape = (domains.pairs.source, domains.pairs.target), (len(rows[0]), len(rows[1]))
         C: Matrix = sp.coo_array((domains.pairs.weights, places), shape=shape).tocsr()
-        degrees = np.asarray(C.sum(axis=1)).ravel(), np.asarray(C.sum(axis=0)).ravel()
-        return cls(degrees, np.asarray(rows[0].T @ (C @ rows[1])))
-
-    @classmethod
-    def of_labels(cls, rows: Both, domains: TwoDomains) -> Correspondence:
-        """Return the correspondence that is one for rows of the same class, from sums over classes."""
-        y = domains.source.y, domains.target.y
-        moments = LabelMoments.of(rows, y, len(domains.classes))
-        (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
-        # A row without a label, -1, finds the zero at the end.
-        degrees = np.append(n_t, 0.0)[y[0]], np.append(n_s, 0.0)[y[1]]
-        return cls(degrees, np.asarray(M_s @ M_t.T))
+        sums = np.asarray(C.sum(axis=1)).ravel(), np.asarray(C.sum(axis=0)).ravel()
+        return sums, np.asarray(rows[0].T @ (C @ rows[1]))
+    y = domains.source.y, domains.target.y
+    moments = LabelMoments.of(rows, y, len(domains.classes))
+    (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
+    # A row without a label, -1, finds the zero at the end.
+    return (np.append(n_t, 0.0)[y[0]], np.append(n_s, 0.0)[y[1]]), np.asarray(M_s @ M_t.T)
 
 
 # The usual number of directions where pairs correspond.
@@ -713,7 +686,7 @@ class ManifoldAlignment(Projection):
             check_two_classes(domains)
         else:
             check_rows_differ(rows)
-        A, B = self._matrices(rows, Correspondence.of(rows, domains))
+        A, B = self._matrices(rows, *find_correspondence(rows, domains))
         usual = WITH_PAIRS if made_of == "pairs" else joint.n_classes - 1
         k = self._size(usual, min(X.shape[1] for X in rows))
         problem = JointProblem.with_ridge(A, B, rows[0].shape[1], self.regularization)
@@ -725,15 +698,15 @@ class ManifoldAlignment(Projection):
         space, attributes = self._conclude(joint, found, mean)
         return space, {**attributes, "correspondence_": made_of}
 
-    def _matrices(self, rows: Both, across: Correspondence) -> tuple[FloatArray, FloatArray]:
+    def _matrices(self, rows: Both, sums: Both, across: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return A = ZᵀDZ and B = ZᵀWZ."""
         graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
         # The two graphs and the correspondence in one unit: equal total weight at a weight of one.
-        mu = self.correspondence_weight * sum(graph.total for graph in graphs) / (2.0 * across.total)
-        degrees = [graph.degrees + mu * own for graph, own in zip(graphs, across.degrees, strict=True)]
+        mu = self.correspondence_weight * sum(graph.total for graph in graphs) / (2.0 * float(sums[0].sum()))
+        degrees = [graph.degrees + mu * own for graph, own in zip(graphs, sums, strict=True)]
         A = sla.block_diag(*((d[:, None] * X).T @ X for d, X in zip(degrees, rows, strict=True)))
         within = [graph.products(X) for graph, X in zip(graphs, rows, strict=True)]
-        return A, np.block([[within[0], mu * across.products], [mu * across.products.T, within[1]]])
+        return A, np.block([[within[0], mu * across], [mu * across.T, within[1]]])
 
 
 def _drop_constant_direction(found: JointDirections, rows: Both, k: int) -> JointDirections:
@@ -830,11 +803,7 @@ class HeMap(Projection):
         check_choice(self.correspondence, "correspondence", ("pairs", "labels"))
 
     def _check_use_of(self, pairs: Any) -> None:
-        if pairs is None and self.needs_pairs:
-            raise InputError(
-                "pairs: expected known pairs of rows, as HeMap learns from nothing else and the order of rows is no "
-                'pairing (correspondence="labels" pairs rows of one class), got None.'
-            )
+        super()._check_use_of(pairs)
         if pairs is not None and not self.needs_pairs:
             raise InputError('pairs: expected None for correspondence="labels", got pairs.')
 

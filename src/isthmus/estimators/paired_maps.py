@@ -14,12 +14,11 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import Both, KernelParameters, Learned, MetricEstimator, centred_space, check_metric
+from isthmus.estimators.mapped import KernelParameters, Learned, MetricEstimator, centred_space, check_metric
 from isthmus.exceptions import InputError
-from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.row_blocks import CentredRows, Layout, RowPairs, compute_pair_moments
 from isthmus.geometry.spaces import JointSpace, find_axes
-from isthmus.maps.canonical import gram_axes
+from isthmus.maps.canonical import gram_axes, unit_rows
 from isthmus.maps.regression import (
     PENALTIES,
     SMALLEST,
@@ -65,14 +64,6 @@ def as_penalties(penalty: Any) -> FloatArray:
     if isinstance(penalty, str) and penalty == "auto":
         return PENALTIES
     return np.array([check_number(penalty, "penalty", low=0.0, strict=True)])
-
-
-def space_from_axes(
-    joint: JointSpace, axes: tuple[PrincipalAxes, PrincipalAxes], maps: Both, parts: tuple[int, ...]
-) -> CommonSpace:
-    """Return the common space of maps (ρ, k) from the principal axes of the paired rows, centred on their means."""
-    W_s, W_t = (each.axes @ A for each, A in zip(axes, maps, strict=True))
-    return centred_space(joint, (W_s, W_t), (axes[0].mean, axes[1].mean), parts)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -254,12 +245,10 @@ class RelativeRepresentations(PairedMap, KernelParameters):
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         both, axes, weights = centre_pairs(joint)
-        maps = []
-        for X in both:
-            lengths = np.linalg.norm(X, axis=1)
-            # The length of the row itself scales all of its cosines alike, and the point is scaled anyway.
-            maps.append((X / np.where(lengths > 0.0, lengths, 1.0)[:, None]).T * np.sqrt(weights))
-        return space_from_axes(joint, axes, (maps[0], maps[1]), (len(weights),)), {}
+        # The length of a row itself scales all of its cosines alike, and its point is scaled anyway.
+        M_s, M_t = (unit_rows(X).T * np.sqrt(weights) for X in both)
+        W_s, W_t = axes[0].axes @ M_s, axes[1].axes @ M_t
+        return centred_space(joint, (W_s, W_t), (axes[0].mean, axes[1].mean), (len(weights),)), {}
 
 
 @dataclass(frozen=True, eq=False)
