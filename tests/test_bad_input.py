@@ -60,7 +60,6 @@ FUNCTIONS = {
     "match n_restarts": lambda n: isthmus.match(X_S, X_S, n_restarts=n),
     "match n_jobs": lambda n: isthmus.match(X_S, X_S, n_jobs=n),
     "migrate max_pairs": lambda n: isthmus.migrate(X_S, X_S, max_pairs=n),
-    "mmd_test n_permutations": lambda n: isthmus.mmd_test(X_S, X_S, n_permutations=n),
     "does_source_help n_splits": lambda n: isthmus.does_source_help(X_S, Y_S, X_T, Y_T, n_splits=n),
     "precision_at_k k": lambda n: evidence.precision_at_k(X_S, LABELS, [0] * 5, n),
     "split cv": lambda n: list(data.SemiSupervisedSplit(n).split(None, LABELS)),
