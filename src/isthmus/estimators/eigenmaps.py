@@ -235,58 +235,33 @@ def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:
     return np.where(np.abs(sums) > CANCELLED * sizes, sums, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class HeatGraph:
-    r""":math:`W_{ij} = \exp(-\|x_i - x_j\|^2 / \bar d^2)` for rows and their nearest neighbours, else zero.
+def make_heat_graph(X: FloatArray, n_neighbors: int) -> Matrix:
+    r"""Return :math:`W_{ij} = \exp(-\|x_i - x_j\|^2 / \bar d^2)` for neighbours among rows (n, r), else zero (n, n).
 
     :math:`\bar d^2` is the mean squared distance of rows and neighbours. A pair of rows of which only one is a
-    neighbour of the other has half the weight.
-
-    Parameters
-    ----------
-    weights : Matrix
-        W (n, n), symmetric and sparse.
+    neighbour of the other has half the weight; with no more rows than neighbours, all are neighbours of each other.
 
     Examples
     --------
-    >>> HeatGraph.of(np.array([[0.0], [1.0], [3.0]]), 1).weights.toarray().round(3)
+    >>> make_heat_graph(np.array([[0.0], [1.0], [3.0]]), 1).toarray().round(3)
     array([[0.   , 0.607, 0.   ],
            [0.607, 0.   , 0.068],
            [0.   , 0.068, 0.   ]])
     """
+    n = len(X)
+    k = min(n_neighbors, n - 1)
+    if k < 1:
+        return sp.csr_array((n, n))
+    graph = sp.csr_array(kneighbors_graph(X, k, mode="distance"))
+    squares = graph.data**2
+    graph.data = np.exp(-squares / (float(squares.mean()) or 1.0))
+    # Neighbours are not mutual; halves make the graph symmetric without favouring either row.
+    return sp.csr_array(0.5 * (graph + graph.T))
 
-    weights: Matrix
 
-    @classmethod
-    def of(cls, X: FloatArray, n_neighbors: int) -> HeatGraph:
-        """Return the graph of rows X (n, r); with no more rows than neighbours, all are neighbours of each other."""
-        n = len(X)
-        k = min(n_neighbors, n - 1)
-        if k < 1:
-            return cls(sp.csr_array((n, n)))
-        graph = sp.csr_array(kneighbors_graph(X, k, mode="distance"))
-        squares = graph.data**2
-        graph.data = np.exp(-squares / (float(squares.mean()) or 1.0))
-        # Neighbours are not mutual; halves make the graph symmetric without favouring either row.
-        return cls(sp.csr_array(0.5 * (graph + graph.T)))
-
-    @property
-    def degrees(self) -> FloatArray:
-        """Row sums (n,) of W."""
-        return np.asarray(self.weights.sum(axis=1)).ravel()
-
-    @property
-    def total(self) -> float:
-        """The sum of all weights."""
-        return float(self.weights.sum())
-
-    def products(self, X: FloatArray) -> FloatArray:
-        """Return XᵀWX (r, r)."""
-        return np.asarray(X.T @ (self.weights @ X))
-
-    def roughness(self, X: FloatArray) -> FloatArray:
-        """Return Xᵀ(D − W)X: half the weighted sum of squared differences of neighbours."""
-        return np.asarray((self.degrees[:, None] * X).T @ X - self.products(X))
+def measure_roughness(W: Matrix, X: FloatArray) -> FloatArray:
+    """Return Xᵀ(D − W)X, with D the row sums of W: half the weighted sum of squared differences of neighbours."""
+    return np.asarray((np.ravel(W.sum(axis=1))[:, None] * X).T @ X - X.T @ (W @ X))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -352,11 +327,11 @@ class DAMA(Projection):
         moments = LabelMoments.of(rows, (domains.source.y, domains.target.y), joint.n_classes)
         A = moments.together
         if self.topology_weight > 0.0:
-            graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
-            total = sum(graph.total for graph in graphs) or 1.0
+            graphs = [make_heat_graph(X, self.graph_neighbors) for X in rows]
+            total = sum(float(W.sum()) for W in graphs) or 1.0
             # Both Laplacians in one unit: all weights of the one sum to those of the other.
             mu = self.topology_weight * float((moments.totals**2).sum()) / total
-            A = A + mu * sla.block_diag(*(graph.roughness(X) for graph, X in zip(graphs, rows, strict=True)))
+            A = A + mu * sla.block_diag(*map(measure_roughness, graphs, rows))
         usual = joint.n_classes - 1
         # Without topology there are no more informative directions than classes less one: all others tie.
         k = self._size(usual, len(A) if self.topology_weight > 0.0 else min(usual, len(A)))
@@ -700,12 +675,12 @@ class ManifoldAlignment(Projection):
 
     def _matrices(self, rows: Both, sums: Both, across: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return A = ZᵀDZ and B = ZᵀWZ."""
-        graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
+        graphs = [make_heat_graph(X, self.graph_neighbors) for X in rows]
         # The two graphs and the correspondence in one unit: equal total weight at a weight of one.
-        mu = self.correspondence_weight * sum(graph.total for graph in graphs) / (2.0 * float(sums[0].sum()))
-        degrees = [graph.degrees + mu * own for graph, own in zip(graphs, sums, strict=True)]
+        mu = self.correspondence_weight * sum(float(W.sum()) for W in graphs) / (2.0 * float(sums[0].sum()))
+        degrees = [np.ravel(W.sum(axis=1)) + mu * own for W, own in zip(graphs, sums, strict=True)]
         A = sla.block_diag(*((d[:, None] * X).T @ X for d, X in zip(degrees, rows, strict=True)))
-        within = [graph.products(X) for graph, X in zip(graphs, rows, strict=True)]
+        within = [X.T @ (W @ X) for W, X in zip(graphs, rows, strict=True)]
         return A, np.block([[within[0], mu * across], [mu * across.T, within[1]]])
 
 

@@ -19,8 +19,8 @@ from isthmus.estimators.base import LABELS, SystemFacts, TargetClassifier, check
 from isthmus.estimators.mapped import Learned, MetricEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.kernels import RBF, Kernel, Laplacian, Linear, Precomputed, as_kernel
-from isthmus.geometry.spaces import JointSpace, centre_rows
+from isthmus.geometry.kernels import RBF, Kernel, Linear, Precomputed, as_kernel
+from isthmus.geometry.spaces import JointSpace, centre_rows, find_centre
 
 # Megabytes of kernel values that libsvm may keep.
 CACHE = 500
@@ -117,16 +117,20 @@ def _direct_sum(X: Matrix, Y: Matrix) -> Matrix:
     return np.block([[A, np.zeros((len(A), B.shape[1]))], [np.zeros((len(B), A.shape[1])), B]])
 
 
-def mean_square_rbf(X: Matrix, most: int = 2000) -> RBF:
-    """Return the RBF kernel exp(-d²/m) with m the mean of all squared distances of rows, also to themselves.
+# Rows whose distances the automatic bandwidth is made of; of more, a fixed sample.
+MOST = 2000
 
-    Of many rows a fixed sample is taken.
-    """
-    if X.shape[0] > most:
-        X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], most, replace=False))]
-    rows = as_dense(X)
-    mean = float(cdist(rows, rows, "sqeuclidean").mean())
-    return RBF(float(np.sqrt(mean / 2.0)) or 1.0)
+
+@dataclass(frozen=True)
+class MeanSquareRBF(RBF):
+    """The RBF kernel exp(-d²/m), with m the mean of all squared distances of rows, also to themselves."""
+
+    def resolve(self, X: Matrix) -> RBF:  # type: ignore[override]  # with a number it is one like any other
+        """Return the kernel with a bandwidth."""
+        if X.shape[0] > MOST:
+            X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], MOST, replace=False))]
+        rows = as_dense(X)
+        return RBF(float(np.sqrt(cdist(rows, rows, "sqeuclidean").mean() / 2.0)) or 1.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -193,49 +197,33 @@ class HFA(TargetClassifier):
     machine_: KernelMachine = field(init=False)
     kernels_: tuple[Kernel, Kernel] = field(init=False)
 
-    def _validate(self) -> tuple[Kernel | None, Kernel | None]:
+    def _validate(self) -> tuple[Kernel, Kernel]:
         super()._validate()
-        names = "source_kernel", "target_kernel"
-        first, second = (_as_kernel_or_auto(getattr(self, name), name) for name in names)
-        return first, second
+        return _as_kernel(self.source_kernel, "source_kernel"), _as_kernel(self.target_kernel, "target_kernel")
 
-    def _fit_domains(self, domains: TwoDomains, settings: tuple[Kernel | None, Kernel | None]) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: tuple[Kernel, Kernel]) -> dict[str, Any]:
         check_two_classes(domains)
         target = domains.target
         known = target.labelled
         X, Y = domains.source.X.astype(np.float64), target.X[known].astype(np.float64)
-        centres = _centre(X, settings[0]), _centre(Y, settings[1])
+        centres = find_centre(X, settings[0]), find_centre(Y, settings[1])
         X, Y = centre_rows(X, centres[0]), centre_rows(Y, centres[1])
-        kernels = _resolve_kernel(settings[0], X), _resolve_kernel(settings[1], Y)
+        kernels = settings[0].resolve(X), settings[1].resolve(Y)
         y = np.concatenate([domains.source.y, target.y[known]])
         # The SVM on (1 + λ)K with bound C is the SVM on K with bound (1 + λ)C, whose α are (1 + λ) times as large.
         machine = DirectSum(X, Y, kernels).fit_machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
-        warn_about_data(domains, kernels, intercept=True)
+        warn_about_data(domains, kernels)
         return {"machine_": replace(machine, centre=centres[1]), "kernels_": kernels}
 
     def _scores(self, rows: Matrix) -> FloatArray:
         return self.machine_.scores(rows)
 
 
-def _as_kernel_or_auto(kernel: Any, name: str) -> Kernel | None:
-    """Return a kernel, or None for "auto"."""
-    if isinstance(kernel, str) and kernel == "auto":
-        return None
-    found = as_kernel(kernel, name)
+def _as_kernel(kernel: Any, name: str) -> Kernel:
+    found = MeanSquareRBF() if isinstance(kernel, str) and kernel == "auto" else as_kernel(kernel, name)
     if isinstance(found, Precomputed):
         raise InputError(f"{name}: expected a kernel of features, got 'precomputed'.")
     return found
-
-
-def _centre(X: Matrix, kernel: Kernel | None) -> FloatArray | None:
-    """Return the mean of dense rows for kernels of differences, which are rounding far from the origin; else None."""
-    if is_sparse(X) or not (kernel is None or isinstance(kernel, RBF | Laplacian)):
-        return None
-    return np.asarray(X.mean(axis=0))
-
-
-def _resolve_kernel(kernel: Kernel | None, X: Matrix) -> Kernel:
-    return mean_square_rbf(X) if kernel is None else kernel.resolve(X)
 
 
 # The maps are a table of 2d × 3d numbers.

@@ -419,15 +419,11 @@ class SharedFeatureUnion(MetricEstimator):
         check_number(self.n_terms, "n_terms", low=0, whole=True)
         check_number(self.n_projections, "n_projections", low=1, whole=True)
         system = self._system()
-        if (
-            not isinstance(system, MetricEstimator)
-            or not system.takes_pairs
-            or isinstance(system, SharedFeatureUnion)
-        ):
-            raise InputError(f"estimator: expected a system that learns a metric from pairs, got {system!r:.60}.")
-        if system.source_transformer is not None or system.target_transformer is not None:
+        learns = isinstance(system, MetricEstimator) and not isinstance(system, SharedFeatureUnion)
+        if not (learns and system.takes_pairs and system.source_transformer is system.target_transformer is None):
             raise InputError(
-                f"estimator: expected no transformers in it, got {system!r:.60}; give them to the union."
+                "estimator: expected a system that learns a metric from pairs, without transformers; give them to the "
+                f"union instead of {system!r:.60}."
             )
         return system._validate()
 

@@ -284,24 +284,17 @@ def jensen_shannon(P: FloatArray, Q: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(table, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A transport plan (n, m) between uniform weights, and by how much its row sums are off in all."""
+def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int) -> tuple[FloatArray, float, int]:
+    r"""Return the plan of least cost with entropy, :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
 
-    matrix: FloatArray
-    error: float
-    n_iter: int
-
-
-def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int) -> Plan:
-    r"""Return the plan of least cost with entropy: :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
+    It goes (n, m) between uniform weights; with it come by how much its row sums are off in all, and the iterations.
 
     Costs are between 0 and 1 and ε at least 1/300, so that exp(-G/ε) is a number in double precision and no
     logarithms are needed.
 
     Examples
     --------
-    >>> sinkhorn(np.array([[0.0, 1.0], [1.0, 0.0]]), 0.1, 1e-9, 100).matrix.round(3)
+    >>> sinkhorn(np.array([[0.0, 1.0], [1.0, 0.0]]), 0.1, 1e-9, 100)[0].round(3)
     array([[0.5, 0. ],
            [0. , 0.5]])
     """
@@ -319,7 +312,7 @@ def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int)
                 break
     K *= u[:, None]
     K *= v
-    return Plan(K, error, k + 1)
+    return K, error, k + 1
 
 
 # The least entropy for which plans are computed without logarithms.
@@ -402,21 +395,21 @@ class KPGRL(TargetClassifier):
         known, free = domains.target.labelled, np.flatnonzero(domains.target.y == UNLABELLED)
         if not len(free):
             raise InputError("y_target: expected rows without a label to move the source rows to, got none.")
-        plan = self._plan(domains, X, Y, free)
+        plan, error, n_iter = self._plan(domains, X, Y, free)
         # Barycentric: each source row becomes the mean of the target rows that it is matched with.
-        moved = (plan.matrix @ Y[free]) / plan.matrix.sum(axis=1, keepdims=True)
+        moved = (plan @ Y[free]) / plan.sum(axis=1, keepdims=True)
         y = np.concatenate([domains.target.y[known], domains.source.y])
         classifier = LinearSVC(random_state=0).fit(np.vstack([Y[known], moved]), y)
         warn_about_data(domains)
-        if plan.error > self.tol:
+        if error > self.tol:
             warn(
-                f"KPGRL: stopped after {plan.n_iter} iterations with {plan.error:.1e} of the mass in wrong rows "
+                f"KPGRL: stopped after {n_iter} iterations with {error:.1e} of the mass in wrong rows "
                 f"(goal {self.tol:.0e}); a larger regularization converges sooner.",
                 ConvergenceWarning,
             )
-        return {"classifier_": classifier, "plan_error_": plan.error, "n_iter_": plan.n_iter}
+        return {"classifier_": classifier, "plan_error_": error, "n_iter_": n_iter}
 
-    def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray, free: Any) -> Plan:
+    def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray, free: Any) -> tuple[FloatArray, float, int]:
         """Return the transport of source rows to unlabelled target rows."""
         known, ys = domains.target.labelled, domains.source.y
         means = np.stack([X[ys == c].mean(axis=0) for c in domains.target.y[known]])

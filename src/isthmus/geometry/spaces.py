@@ -264,8 +264,7 @@ def span_of_kernel(
         return span_of_features(domain, rows, kernel)
     if isinstance(kernel, Linear) and d < n:
         return _span_row_space(domain, rows)
-    of_differences = _is_of_differences(kernel) and not is_sparse(domain.X)
-    centre = domain.X.mean(axis=0, dtype=np.float64) if of_differences else None
+    centre = find_centre(domain.X, kernel)
     X = centre_rows(domain.X, centre)
     kernel = kernel.resolve(X)
     if isinstance(kernel, OnLandmarks):
@@ -325,9 +324,12 @@ def _span_rows_and_mean(
     return DomainSpan(space, C[:m], y[rows], C[m], variance if variance > CANCELLED * squared else 0.0, squared)
 
 
-def _is_of_differences(kernel: Kernel) -> bool:
-    """Return whether a kernel depends only on differences of rows, so that any centre can be subtracted."""
-    return isinstance(as_kernel(kernel.kernel) if isinstance(kernel, Landmarks) else kernel, RBF | Laplacian)
+def find_centre(X: Matrix, kernel: Kernel) -> FloatArray | None:
+    """Return the mean of dense rows for kernels of differences, which are rounding far from the origin; else None."""
+    inner = as_kernel(kernel.kernel) if isinstance(kernel, Landmarks) else kernel
+    if is_sparse(X) or not isinstance(inner, RBF | Laplacian):
+        return None
+    return np.asarray(X.mean(axis=0, dtype=np.float64))
 
 
 def _span_landmarks(
