@@ -19,7 +19,7 @@ from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.base import LABELS, LABELS_OR_PAIRS, SystemFacts
 from isthmus.estimators.from_blocks import ManyRows, MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import Learned, check_metric
+from isthmus.estimators.mapped import Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel, Linear
@@ -195,7 +195,9 @@ class CCA(PairMomentEstimator):
         super()._validate()
         if check_choice(self.variates, "variates", VARIATES) == "weighted" and not isinstance(self.metric, str):
             raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
-        check_metric(self.metric, "euclidean")
+        learner = not isinstance(self.metric, str | type) and hasattr(self.metric, "fit")
+        if not learner and not (isinstance(self.metric, str) and self.metric == "euclidean"):
+            raise InputError(f'metric: expected "euclidean" or an object with fit(X, y), got {self.metric!r}.')
         if isinstance(self.regularization, str) and self.regularization == "auto":
             return None
         return check_number(self.regularization, "regularization", low=0.0)

@@ -338,14 +338,6 @@ def centred_space(joint: JointSpace, maps: Both, means: Both, parts: tuple[int, 
     return CommonSpace(*spaces, np.vstack(maps), projected=True, offsets=offsets, parts=parts)
 
 
-def check_metric(metric: Any, *names: str) -> None:
-    """Raise unless a parameter ``metric`` is one of these names, or an object that learns a metric."""
-    known = isinstance(metric, str) and metric in names
-    if not known and (isinstance(metric, str | type) or not hasattr(metric, "fit")):
-        listed = ", ".join(f'"{name}"' for name in names)
-        raise InputError(f"metric: expected {listed} or an object with fit(X, y), got {metric!r}.")
-
-
 def _decide(points: FloatArray, rule: DecisionRule, method: str, classes: NDArray[Any]) -> NDArray[Any]:
     """Return what a method of a rule says of points; classes for "predict"."""
     found = getattr(rule, method)(points)

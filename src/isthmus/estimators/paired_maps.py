@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from isthmus._core.linalg import PrincipalAxes
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
@@ -14,8 +13,7 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import KernelParameters, Learned, MetricEstimator, centred_space, check_metric
-from isthmus.exceptions import InputError
+from isthmus.estimators.mapped import KernelParameters, Learned, MetricEstimator, centred_space
 from isthmus.geometry.row_blocks import CentredRows, Layout, RowPairs, compute_pair_moments
 from isthmus.geometry.spaces import JointSpace, find_axes
 from isthmus.maps.canonical import gram_axes, unit_rows
@@ -124,8 +122,8 @@ class PulledBackMetric(PairedMap):
     .. math:: M_t = R\, M_s R^T, \qquad
               R = \arg\min_R \sum_i w_i \lVert a_i - R^T b_i \rVert^2 + \lambda \lVert R \rVert^2
 
-    over known pairs :math:`(a_i, b_i)`, centred on their means. :math:`M_s` is a metric of the source alone, learned
-    from its labels; R translates target rows into the source's features, and distances are measured there: within
+    over known pairs :math:`(a_i, b_i)`, centred on their means. :math:`M_s` is a metric of the source alone, that of
+    :class:`ITML` where rows of two classes are labelled, and the Euclidean one elsewhere; R translates target rows into the source's features, and distances are measured there: within
     the target (``references="target"``), and across (the default). Columns are taken as they are: reduce wide tables
     first.
 
@@ -136,10 +134,6 @@ class PulledBackMetric(PairedMap):
 
     Parameters
     ----------
-    metric : "auto", "euclidean" or object
-        :math:`M_s`. An object with ``fit(X, y)`` and ``components_`` (k, d), such as ITML, is cloned and fitted to
-        the labelled source rows; "auto" is ``ITML(random_state=0)`` where source rows of two classes are labelled,
-        and the Euclidean metric elsewhere.
     penalty : float or "auto"
         λ > 0 in units of the mean eigenvalue of the paired target rows' Gram matrix; "auto" has the least error of
         leaving out each pair in turn.
@@ -173,14 +167,12 @@ class PulledBackMetric(PairedMap):
         SystemFacts("pulled-back", "related work", "after Qi et al. 2012, our reading", "pairs, source labels"),
     )
 
-    metric: Any = "auto"
     penalty: float | str = "auto"
     learner_: Any = field(init=False)
     penalty_: float = field(init=False)
 
     def _validate(self) -> FloatArray:
         super()._validate()
-        check_metric(self.metric, "auto", "euclidean")
         return as_penalties(self.penalty)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
@@ -200,12 +192,8 @@ class PulledBackMetric(PairedMap):
         """Return the metric of the source, or None for the Euclidean one."""
         known = domains.source.labelled
         X, y = domains.source.X[known], domains.source.y[known]
-        automatic, taught = isinstance(self.metric, str), len(np.unique(y)) > 1
-        if automatic and (self.metric == "euclidean" or not taught):
-            return None
-        if not taught:
-            raise InputError("metric: expected labelled source rows of two classes for a learner, got fewer.")
-        return (ITML(random_state=0) if automatic else clone(self.metric)).fit(as_dense(X), y)
+        # Without classes, rows are measured plainly.
+        return ITML(random_state=0).fit(as_dense(X), y) if len(np.unique(y)) > 1 else None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -422,8 +422,8 @@ class SharedFeatureUnion(MetricEstimator):
         learns = isinstance(system, MetricEstimator) and not isinstance(system, SharedFeatureUnion)
         if not (learns and system.takes_pairs and system.source_transformer is system.target_transformer is None):
             raise InputError(
-                "estimator: expected a system that learns a metric from pairs, without transformers; give them to the "
-                f"union instead of {system!r:.60}."
+                "estimator: expected a system that learns a metric from pairs, without transformers (those are the "
+                f"union's), got {system!r:.60}."
             )
         return system._validate()
 
