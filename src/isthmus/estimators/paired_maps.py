@@ -123,9 +123,9 @@ class PulledBackMetric(PairedMap):
               R = \arg\min_R \sum_i w_i \lVert a_i - R^T b_i \rVert^2 + \lambda \lVert R \rVert^2
 
     over known pairs :math:`(a_i, b_i)`, centred on their means. :math:`M_s` is a metric of the source alone, that of
-    :class:`ITML` where rows of two classes are labelled, and the Euclidean one elsewhere; R translates target rows into the source's features, and distances are measured there: within
-    the target (``references="target"``), and across (the default). Columns are taken as they are: reduce wide tables
-    first.
+    :class:`ITML` where rows of two classes are labelled, and the Euclidean one elsewhere; R translates target rows
+    into the source's features, and distances are measured there: within the target (``references="target"``), and
+    across (the default). Columns are taken as they are: reduce wide tables first.
 
     **Our reading.** G.-J. Qi, C. C. Aggarwal and T. S. Huang, *Transfer learning of distance metrics by cross-domain
     metric sampling across heterogeneous spaces*, SDM 2012, learns a metric of the target from a metric of the source
