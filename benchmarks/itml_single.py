@@ -116,7 +116,7 @@ def _bar(task: DigitPairs, ours: Row, theirs: Row) -> Bar:
 
 def _ours(task: DigitPairs, options: Options) -> Row:
     def fitted() -> ITML:
-        return ITML(WEIGHT, bounds=task.bounds).fit_pairs(task.pairs, task.sign, task.rows)
+        return ITML(WEIGHT, bounds=task.bounds).fit_pairs(task.rows[task.pairs], task.sign)
 
     model = fitted()
     model.result_.raise_for_status()

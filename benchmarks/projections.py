@@ -20,14 +20,13 @@ CERTIFIED = 1e-8
 
 def run(record: Record, options: Options, announce: Callable[[str], None]) -> None:
     """A bar for each system."""
-    from isthmus import CCA, HeMap, ManifoldAlignment, systems
+    from isthmus import CCA, HeMap, systems
 
     named = ("cdspp", "cdspp-self", "mtda", "dama", "manifold-alignment", "hemap")
     made: dict[str, tuple[Callable[[], Any], float]] = {
         name: (systems()[name].make, 20.0 if name in ("dama", "manifold-alignment") else 5.0) for name in named
     }
     made["hemap, pairs from labels"] = partial(HeMap, correspondence="labels"), 5.0
-    made["manifold-alignment, geometry"] = partial(ManifoldAlignment, correspondence="geometry"), 60.0
     data = [collections(n, n, ALL_LABELLED)[:4] for n in SIZES]
     for name, (make, bar) in made.items():
         announce(f"projections, {SIZES[-1]:,} + {SIZES[-1]:,} rows: {name}")

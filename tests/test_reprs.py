@@ -50,7 +50,6 @@ def results() -> dict[str, Any]:
         "domains": data.TwoDomains.of(A, y, B, marked),
         "split": data.Protocol().split(y, y, seed=0),
         "protocol": data.Protocol(),
-        "test": isthmus.mmd_test(A, A[::-1], n_permutations=99),
         "verdict": isthmus.does_source_help(A[:60, :5], y[:60], B[:60, :5], marked[:60], n_splits=3),
         "rows": data.ArrayRows(A),
         "digits": data.load_digits(),

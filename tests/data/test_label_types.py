@@ -54,9 +54,9 @@ def test_scalars_of_numpy_among_others_become_plain(labels: Any, types: Any) -> 
 UNLABELLED = {
     "GW": lambda: isthmus.GW(),
     "FGW": lambda: isthmus.FGW(),
-    "FGW, structure alone": lambda: isthmus.FGW(structure=1.0, cost="graph"),
+    "FGW, structure alone": lambda: isthmus.FGW(structure=1.0),
     "COOT": lambda: isthmus.COOT(),
-    "COOT without labels": lambda: isthmus.COOT(label_weight=0.0, cost="graph"),
+    "COOT without labels": lambda: isthmus.COOT(label_weight=0.0),
 }
 
 

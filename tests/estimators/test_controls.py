@@ -29,7 +29,7 @@ from isthmus.estimators.controls import (
     permute_source,
     relabel_source,
 )
-from isthmus.geometry.discriminants import SoftLDA, balance
+from isthmus.geometry.discriminants import SoftLDA, balance, oas_shrinkage
 
 TARGET_ONLY = {
     "1-NN": TargetOnly(),
@@ -74,18 +74,16 @@ def test_target_only_is_the_classifier_itself(domains):
 
 
 @pytest.mark.parametrize(
-    ("classifier", "unlabelled", "n"),
+    ("classifier", "n"),
     [
-        (KNeighborsClassifier(1), "auto", 6),
-        (LabelSpreading(), "auto", 20),
-        (LabelPropagation(), "auto", 20),
-        (LabelSpreading(), "drop", 6),
-        (SelfTrainingClassifier(KNeighborsClassifier(1)), "auto", 20),
-        (make_pipeline(StandardScaler(), LabelSpreading()), "auto", 20),
-        (make_pipeline(LabelSpreading()), "mark", 20),
+        (KNeighborsClassifier(1), 6),
+        (LabelSpreading(), 20),
+        (LabelPropagation(), 20),
+        (SelfTrainingClassifier(KNeighborsClassifier(1)), 20),
+        (make_pipeline(StandardScaler(), LabelSpreading()), 20),
     ],
 )
-def test_unlabelled_rows_go_to_classifiers_that_take_the_mark(domains, classifier, unlabelled, n, monkeypatch):
+def test_unlabelled_rows_go_to_classifiers_that_take_the_mark(domains, classifier, n, monkeypatch):
     seen, fit = [], type(classifier).fit
 
     def recorded(self, X, y, **params):
@@ -93,7 +91,7 @@ def test_unlabelled_rows_go_to_classifiers_that_take_the_mark(domains, classifie
         return fit(self, X, y, **params)
 
     monkeypatch.setattr(type(classifier), "fit", recorded)
-    TargetOnly(classifier, unlabelled=unlabelled).fit(*domains.args)
+    TargetOnly(classifier).fit(*domains.args)
     np.testing.assert_array_equal(seen[0], domains.y_target if n == 20 else domains.y_target[:6])
 
 
@@ -128,10 +126,13 @@ def test_balancing_survives_scores_beyond_all_floats():
 
 def test_hard_weights_give_scikit_learns_lda():
     X, y = make_blobs(90, 4, centers=3, cluster_std=3.0, random_state=0)
-    Z = X - X.mean(axis=0)
-    ours = SoftLDA.of(Z, np.eye(3)[y], 0.2).scores(Z)
+    Z = (X - X.mean(axis=0)) * [1.0, 4.0, 0.5, 1.0]
+    ours = SoftLDA.of(Z, np.eye(3)[y]).scores(Z)
+    within = Z - np.stack([Z[y == c].mean(axis=0) for c in range(3)])[y]
+    shrinkage = oas_shrinkage(within.T @ within / 90, 90)
+    assert 0.0 < shrinkage < 1.0
     theirs = LinearDiscriminantAnalysis(solver="lsqr", priors=np.full(3, 1 / 3))
-    theirs.covariance_estimator = _Pooled(0.2)
+    theirs.covariance_estimator = _Pooled(shrinkage)
     np.testing.assert_array_equal(ours.argmax(axis=1), theirs.fit(Z, y).predict(Z))
 
 
@@ -207,11 +208,11 @@ DEGENERATE = {
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_targets(domains, case):
     X, y = DEGENERATE[case](domains)
-    for store, marginal in ((np.asarray, "auto"), (sp.csr_array, "uniform"), (np.asarray, "labelled")):
-        lda = SelfTrainedLDA(marginal=marginal).fit(domains.X_source, domains.y_source, store(X), y)
+    for store in (np.asarray, sp.csr_array):
+        lda = SelfTrainedLDA().fit(domains.X_source, domains.y_source, store(X), y)
         P = lda.predict_proba(store(X))
-        np.testing.assert_allclose(P.sum(axis=1), 1.0, err_msg=marginal)
-        assert set(lda.predict(store(X))) <= set(y), marginal
+        np.testing.assert_allclose(P.sum(axis=1), 1.0)
+        assert set(lda.predict(store(X))) <= set(y)
 
 
 # ---------------------------------------------------------------------------------------- corrupted sources
@@ -314,17 +315,11 @@ def test_controls_do_not_notice_a_corrupted_source(domains, kind):
 @pytest.mark.parametrize(
     ("system", "name"),
     [
-        (TargetOnly(unlabelled="some"), "unlabelled"),
         (TargetOnly("1-NN"), "classifier"),
-        (TargetOnly(unlabelled="mark"), "unlabelled"),
         (SelfTrainedLDA(()), "components"),
         (SelfTrainedLDA((2, 0)), "components"),
         (SelfTrainedLDA(3), "components"),
         (SelfTrainedLDA(n_rounds=0), "n_rounds"),
-        (SelfTrainedLDA(shrinkage=1.5), "shrinkage"),
-        (SelfTrainedLDA(shrinkage=0.0), "shrinkage"),
-        (SelfTrainedLDA(shrinkage="lw"), "shrinkage"),
-        (SelfTrainedLDA(marginal="even"), "marginal"),
         (Corrupted(MLHD(), "lost"), "kind"),
         (Corrupted(KNeighborsClassifier()), "estimator"),
         (Corrupted(MLHD(), random_state="today"), "random_state"),

@@ -12,7 +12,7 @@ from scipy.stats import ortho_group
 
 from conftest import make_domains, one_sentence
 from isthmus import HCDRank, InputError
-from isthmus.estimators.hcdrank import CoupledRanking, draw_preferences, ordered_share
+from isthmus.estimators.hcdrank import CoupledRanking, draw_preferences
 
 
 def differences(seed, n=60, d=5, noise=1.5):
@@ -96,29 +96,12 @@ def learned():
 
 def test_rows_are_put_in_the_order_of_their_grades():
     model = learned()
-    assert model.share_in_order(D.X_target, D.y_true) > 0.85
-    assert model.share_in_order(D.X_source, D.y_source, "source") > 0.85
+    for X, y, domain in ((D.X_target, D.y_true, "target"), (D.X_source, D.y_source, "source")):
+        scores, above = model.rank(X, domain), y[:, None] > y
+        assert (scores[:, None] > scores)[above].mean() > 0.85
     assert model.duality_gap_ <= 1e-4 * model.objective_
     backwards = HCDRank().fit(D.X_source, 2 - D.y_source, D.X_target, np.where(D.y_target >= 0, 2 - D.y_target, -1))
     np.testing.assert_allclose(backwards.rank(D.X_target), -model.rank(D.X_target), atol=0.05)
-
-
-def test_rows_without_a_grade_do_not_count_as_the_lowest():
-    model, known = learned(), np.arange(len(D.y_true)) % 2 == 0
-    expected = model.share_in_order(D.X_target[known], D.y_true[known])
-    for mark in (-1, None, float("nan")):
-        y = [grade if k else mark for grade, k in zip(D.y_true.tolist(), known, strict=True)]
-        assert model.share_in_order(D.X_target, y) == expected
-
-
-@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 3)), min_size=2, max_size=30))
-def test_the_share_in_order_is_that_of_the_table_of_all_pairs(rows):
-    scores, grades = np.array(rows).T
-    grades = np.unique(grades, return_inverse=True)[1]
-    above = grades[:, None] > grades[None, :]
-    if above.any():
-        right = np.sign(scores[:, None] - scores[None, :])[above]
-        assert ordered_share(scores.astype(float), grades) == pytest.approx((right.mean() + 1.0) / 2.0)
 
 
 def test_the_mean_of_the_grades_says_which_one_a_row_is_of():
@@ -156,13 +139,6 @@ def test_preferences_are_all_or_so_many_and_always_from_the_better_row():
         (lambda: HCDRank(regularization=0.0).fit(*D.args), "regularization: expected a number above 0, got 0.0"),
         (lambda: HCDRank(n_preferences=0).fit(*D.args), "n_preferences: expected a whole number of at least 1"),
         (lambda: HCDRank(random_state="x").fit(*D.args), "random_state: expected"),
-        (lambda: learned().share_in_order(D.X_target, np.zeros(40)), "y: expected rows of two grades"),
-        (lambda: learned().share_in_order(D.X_target, [1, "a"] * 20), "y: expected labels of one sort"),
-        (
-            lambda: learned().share_in_order(D.X_target, [-1] * 40),
-            "y: expected rows of two grades, got 0",
-        ),
-        (lambda: learned().share_in_order(D.X_target, [0]), r"y: expected shape \(40,\) to match X"),
     ],
 )
 def test_bad_input_is_one_sentence(use, message):

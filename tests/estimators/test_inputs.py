@@ -102,10 +102,8 @@ def test_bad_parameters(case):
         (lambda m: m.pairwise_distances(Xs, Xt, ("source", "test")), "domains: expected one of"),
         (lambda m: m.pairwise_distances(Xt, Xt), "A: expected 5 columns"),
         (lambda m: m.pair_distance(Xs, Xt), "B: expected 30 rows, as many as A, got 20"),
-        (lambda m: m.get_metric("source"), "domains: expected two names"),
         (lambda m: m.pairwise_distances(Xs, Xt, None), "domains: expected two names"),
         (lambda m: m.pairwise_distances(Xs, Xt, {"source", "target"}), "domains: expected two names"),
-        (lambda m: m.get_metric()(Xs[:2], Xt[:2]), "a: expected a single row, got 2"),
         (lambda m: m.score(Xt, D.y_true[:3]), r"y: expected shape \(20,\) to match X, got \(3,\)"),
         (lambda m: m.score(Xt, -np.ones(20)), "y: expected at least one labelled row to score"),
         (
@@ -125,7 +123,7 @@ def test_a_matrix_over_features_needs_linear_kernels():
         MLHD("rbf", "linear").fit(*D.args).get_mahalanobis_matrix()
 
 
-@pytest.mark.parametrize("method", ["transform", "predict", "kneighbors", "get_metric", "get_mahalanobis_matrix",
+@pytest.mark.parametrize("method", ["transform", "predict", "kneighbors", "get_mahalanobis_matrix",
                                     "get_feature_names_out", "pairwise_distances", "score"])  # fmt: skip
 def test_nothing_works_before_fit(method):
     arguments = {"pairwise_distances": (Xs, Xt), "score": (Xt, D.y_true)}

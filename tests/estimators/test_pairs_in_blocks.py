@@ -38,7 +38,7 @@ A, B, QA, QB = views()
 WEIGHTS = KnownPairs(np.c_[np.arange(N), np.arange(N)], np.random.default_rng(100).uniform(0.1, 4.0, size=N))
 SYSTEMS = {
     "ridge": RidgeMap(),
-    "ridge, one way": RidgeMap(penalty=0.1, ways="to target"),
+    "ridge, one penalty": RidgeMap(penalty=0.1),
     "ridge, cosine": RidgeMap("cosine", "linear"),
     "procrustes": Procrustes(),
     "cca": CCA(),

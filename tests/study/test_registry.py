@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 import isthmus
 from conftest import each_system, make_domains, rows_for
 from isthmus import RBF, InputError, systems
-from isthmus.estimators.base import SECTIONS, SystemFacts
+from isthmus.estimators.base import SECTIONS
 from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.io import stored_values
 
@@ -93,7 +93,7 @@ def test_entries_can_be_sent_to_another_process():
 
 CLASSES = {system.estimator for system in systems()}
 CONTROLS = {Corrupted, SelfTrainedLDA, TargetOnly}
-WITHOUT = {isthmus.ITML, isthmus.WeightSearch, isthmus.SharedFeatureUnion}
+WITHOUT = {isthmus.ITML, isthmus.SharedFeatureUnion}
 """Public classes that are no system of their own: a metric of one space, a search, and a union around a system."""
 
 
@@ -135,8 +135,6 @@ def test_sections_follow_each_other_and_controls_come_last():
     assert {system.name for system in systems() if system.control} == {
         facts.name for cls in CONTROLS for facts in cls.systems
     }
-    with pytest.raises(InputError, match="section: expected one of 'common space'"):
-        SystemFacts("mine", "maps", "", "")
 
 
 def test_the_facade_and_the_package_of_estimators_have_one_list():

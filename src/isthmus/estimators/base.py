@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -51,7 +50,9 @@ DOMINANT = 0.999
 SHOWN = 5
 
 
-def warn_about_data(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: bool) -> None:
+def warn_about_data(
+    domains: TwoDomains, kernels: tuple[Kernel, Kernel] = (Linear(), Linear()), *, intercept: bool = True
+) -> None:
     """Warn, once of each kind, of what a system does badly on.
 
     With a linear kernel features enter as they are; with an ``intercept``, their origin does not matter.
@@ -140,6 +141,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     takes_pairs: ClassVar[bool]
     learns: ClassVar[str]
+    non_negative: ClassVar[bool]
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Cap the threads of small work in every public method of every system."""
@@ -164,7 +166,8 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _own_tags(self, domain: str) -> InputTags:
         """Return the tags of the rows of a domain behind its transformer."""
         kernel = getattr(self, f"{domain}_kernel", None)
-        return InputTags(sparse=True, pairwise=isinstance(kernel, Precomputed) or kernel == "precomputed")
+        pairwise = isinstance(kernel, Precomputed) or kernel == "precomputed"
+        return InputTags(sparse=True, pairwise=pairwise, positive_only=self.non_negative)
 
     def _input_tags(self, domain: str) -> InputTags:
         """Return the tags of the rows of a domain as they are given."""
@@ -247,48 +250,10 @@ def _count(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """The rows of a fit, ready to be learned from."""
-
-    domains: TwoDomains
-    transformers: dict[str, Any]
-    columns: dict[str, tuple[str, ...] | None]
-
-    @contextmanager
-    def surroundings(self) -> Iterator[None]:
-        """Use one BLAS thread where the rows are few, and no data frames: those are for callers of transform."""
-        shapes = self.domains.source.shape, self.domains.target.shape
-        few = not self.domains.in_blocks and is_small(*shapes)
-        with single_threaded_blas(few), config_context(transform_output="default"):
-            yield
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """What every fitted system has, by name."""
-        domains = self.domains
-        return {
-            "classes_": domains.classes,
-            "transformers_": self.transformers,
-            "n_features_": {"source": domains.source.shape[1], "target": domains.target.shape[1]},
-            "_columns": self.columns,
-        }
-
-
 def check_two_classes(domains: TwoDomains) -> None:
     """Raise unless there are two classes to tell apart."""
     if len(domains.classes) < 2:
         raise InputError(f"y_source: expected at least two classes to tell apart, got {len(domains.classes)}.")
-
-
-def check_equal_features(domains: TwoDomains, instead: str) -> None:
-    """Raise unless both domains have as many features; the sentence says what to take ``instead``."""
-    d_source, d_target = domains.source.X.shape[1], domains.target.X.shape[1]
-    if d_source != d_target:
-        raise InputError(
-            f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
-            f"{instead} learns across domains with different features."
-        )
 
 
 LABELS, LABELS_AND_ROWS = "labels of both", "labels of both, unlabelled target rows"
@@ -326,9 +291,6 @@ class SystemFacts:
     uses: str
     best_for: str = ""
     options: Mapping[str, Any] = field(default_factory=dict, compare=False)
-
-    def __post_init__(self) -> None:
-        check_choice(self.section, "section", SECTIONS)
 
     @property
     def control(self) -> bool:
@@ -449,22 +411,24 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
 
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
         """Return all attributes to set, by name, from rows as they were given. Nothing is changed."""
-        return self._run_fit(self._prepare(data), settings)
+        domains, attributes = self._prepare(data)
+        return {**self._run_fit(domains, settings), **attributes}
 
-    def _run_fit(self, prepared: Prepared, settings: Any) -> dict[str, Any]:
-        """Return all attributes to set, by name, from rows in arrays or in blocks. Nothing is changed."""
-        fit = self._fit_blocks if prepared.domains.in_blocks else self._fit_domains
-        with prepared.surroundings():
-            return {**fit(prepared.domains, settings), **prepared.attributes}
+    def _run_fit(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        """Return what is learned, by name, from rows in arrays or in blocks. Nothing is changed."""
+        fit = self._fit_blocks if domains.in_blocks else self._fit_domains
+        few = not domains.in_blocks and is_small(domains.source.shape, domains.target.shape)
+        # Data frames are for callers of transform: transformers within give arrays.
+        with single_threaded_blas(few), config_context(transform_output="default"):
+            return fit(domains, settings)
 
-    def _prepare(self, data: TrainingData) -> Prepared:
-        """Return the rows of a fit behind their transformers, checked. Nothing is changed."""
+    def _prepare(self, data: TrainingData) -> tuple[TwoDomains, dict[str, Any]]:
+        """Return the rows behind their transformers, checked, and what every fitted system has, by name."""
         self._check_use_of(data.pairs)
         if data.shared is not None and not self.takes_shared:
             raise InputError(
                 f"shared: expected None, as {type(self).__name__} has no use for it, got shared columns."
             )
-        self._check_equal_names(data.X_source, data.X_target)
         # Only where the system can learn from blocks do they stay blocks; else they are brought into one array below.
         blocks = tuple(name for name in self._block_domains(data.pairs) if has_blocks(data.rows(name)))
         if blocks:
@@ -492,8 +456,15 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
             pairs_for=type(self).__name__,
             blocks=blocks,
         )
+        if self.equal_features:
+            self._check_equal_features(data, domains)
         columns = {name: None if name in blocks else column_names(data.rows(name)) for name in DOMAINS}
-        return Prepared(domains, transformers, columns)
+        return domains, {
+            "classes_": domains.classes,
+            "transformers_": transformers,
+            "n_features_": {"source": domains.source.shape[1], "target": domains.target.shape[1]},
+            "_columns": columns,
+        }
 
     def _block_domains(self, pairs: Any) -> tuple[str, ...]:
         """Return the domains whose rows may come in blocks; without any, all rows are brought into one array."""
@@ -510,11 +481,17 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         if pairs is None and self.needs_pairs:
             raise InputError(f"pairs: expected known pairs of rows, as {name} learns from nothing else, got None.")
 
-    def _check_equal_names(self, X_source: Any, X_target: Any) -> None:
-        """Raise where features have to be equal and two frames name them otherwise: as many are not yet the same."""
-        source, target = column_names(X_source), column_names(X_target)
+    def _check_equal_features(self, data: TrainingData, domains: TwoDomains) -> None:
+        """Raise unless column i of both domains is one feature: there are as many, and frames call them the same."""
+        d_source, d_target = domains.source.shape[1], domains.target.shape[1]
+        if d_source != d_target:
+            raise InputError(
+                f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
+                "MLHD learns across domains with different features."
+            )
+        source, target = column_names(data.X_source), column_names(data.X_target)
         as_given = self.source_transformer is None and self.target_transformer is None
-        if self.equal_features and as_given and source and target and source != target:
+        if as_given and source and target and source != target:
             raise InputError(
                 f"X_target: expected the columns of X_source in their order, as {type(self).__name__} takes column i "
                 f"of both for one feature, got {list(target[:3])} for {list(source[:3])}."

@@ -9,18 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from isthmus._core.linalg import EPS, principal_axes
+from isthmus._core.linalg import principal_axes
 from isthmus._core.rows import Draw
-from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
-from isthmus.data.domains import TwoDomains
+from isthmus._core.validation import FloatArray, as_dense, check_choice, check_number
+from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.base import LABELS, LABELS_OR_PAIRS, SystemFacts
 from isthmus.estimators.from_blocks import ManyRows, MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import Learned, check_metric
+from isthmus.estimators.mapped import Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel, Linear
@@ -41,15 +40,12 @@ MANY, HELD_OUT = 2000, 1000
 LEADING = 400
 
 
-def choose_regularization(joint: JointSpace) -> float:
+def choose_regularization(joint: JointSpace, known: KnownPairs) -> float:
     """Return the offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions).
 
     In five folds; of more than :data:`MANY` pairs once, as all others are learned from then.
     """
-    if joint.pairs is None:
-        return OTHERWISE
     if not isinstance(joint, MomentPairs):
-        known = joint.pairs
         sides = (joint.source, known.source), (joint.target, known.target)
         A, B = (side.points[rows, : LEADING if _is_curved(side.space) else None] for side, rows in sides)
         return OFFERED[int(_rank_over_folds(A, B, known.weights).argmax())]
@@ -113,11 +109,21 @@ def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatAr
 
 
 def make_paired_rows(joint: JointSpace) -> PairedRows:
-    """Return the rows of both domains, paired by what is known: pairs, or classes."""
+    """Return the pairs that labels make, or known ones."""
     if isinstance(joint, ManyRows):
         return _from_class_sums(joint)
-    L, R = label_incidence(joint) if joint.pairs is None else pair_incidence(joint)
-    return PairedRows.of(joint.source.points, joint.target.points, L, R)
+    sides = joint.source, joint.target
+    n, m = (len(side.points) for side in sides)
+    if joint.pairs is not None:
+        places = joint.pairs.source, joint.pairs.target
+        L = sp.coo_array((joint.pairs.weights, places), shape=(n, m)).tocsr()
+        return PairedRows.of(sides[0].points, sides[1].points, L, sp.csr_array(sp.identity(m)))
+    # A pair for every two rows of one class: the product of both tables of rows by classes.
+    of_classes = [
+        sp.csr_array((np.ones(len(rows)), (rows, side.y[rows])), shape=(len(side.y), joint.n_classes))
+        for side, rows in ((side, side.labelled) for side in sides)
+    ]
+    return PairedRows.of(sides[0].points, sides[1].points, *of_classes)
 
 
 def _from_class_sums(joint: ManyRows) -> PairedRows:
@@ -137,24 +143,6 @@ def _from_class_sums(joint: ManyRows) -> PairedRows:
     return PairedRows((A, B - axes[1].mean), axes, (shares, weights), (counts[:, None] * D, sums))
 
 
-def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
-    """Return one group per class: the one-hot labels of either domain, zero where there is none."""
-    one_hot = []
-    for side in (joint.source, joint.target):
-        rows, shape = side.labelled, (len(side.y), joint.n_classes)
-        one_hot.append(sp.csr_array((np.ones(len(rows)), (rows, side.y[rows])), shape=shape))
-    return one_hot[0], one_hot[1]
-
-
-def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
-    """Return one group per target row: with what weight each source row is paired with it."""
-    shape = len(joint.source.y), len(joint.target.y)
-    if joint.pairs is None:
-        return sp.csr_array(shape), sp.csr_array(sp.identity(shape[1]))
-    places = joint.pairs.source, joint.pairs.target
-    return sp.coo_array((joint.pairs.weights, places), shape=shape).tocsr(), sp.csr_array(sp.identity(shape[1]))
-
-
 # The automatic regularization where labels make the pairs, in units of the covariance's own size.
 AUTOMATIC = 0.1
 NEAREST = {"rule": "nearest"}
@@ -162,7 +150,109 @@ WITH_ITML = {"metric": ITML(random_state=0), **NEAREST}
 VARIATES = ("auto", "unit", "weighted")
 
 
-class KCCA(PairMomentEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class CCA(PairMomentEstimator):
+    r"""Regularised canonical correlation analysis between the features of two domains: :class:`KCCA`, linear.
+
+    .. math:: \max_{w_s, w_t}\; w_s^T C_{st} w_t \quad\text{s.t.}\quad w^T (C + \rho I) w = 1 \text{ in each domain}
+
+    All parameters and attributes are those of :class:`KCCA`, which has the whole story.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import CCA
+    >>> X, Y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 5.0]]), np.array([[2.0], [4.0], [6.0], [9.0]])
+    >>> rows = np.arange(4)
+    >>> CCA(regularization=0.0).fit(X, rows, Y, rows, pairs=np.c_[rows, rows]).correlations_.round(4)
+    array([0.9995])
+    """
+
+    systems = (
+        SystemFacts(
+            "cca+nn",
+            "common space",
+            "Hotelling 1936, pairs as in Kulis et al. 2011",
+            LABELS_OR_PAIRS,
+            options=NEAREST,
+        ),
+        SystemFacts("cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, options=WITH_ITML),
+    )
+
+    takes_pairs = True
+    intercept = True
+    n_components: int | None = None
+    regularization: float | str = "auto"
+    variates: str = "auto"
+    metric: Any = "euclidean"
+    rule: Any = "means"
+    correlations_: FloatArray = field(init=False)
+    residual_: float = field(init=False)
+    regularization_: float = field(init=False)
+    learner_: Any = field(init=False)
+
+    def _validate(self) -> float | None:
+        super()._validate()
+        if check_choice(self.variates, "variates", VARIATES) == "weighted" and not isinstance(self.metric, str):
+            raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
+        learner = not isinstance(self.metric, str | type) and hasattr(self.metric, "fit")
+        if not learner and not (isinstance(self.metric, str) and self.metric == "euclidean"):
+            raise InputError(f'metric: expected "euclidean" or an object with fit(X, y), got {self.metric!r}.')
+        if isinstance(self.regularization, str) and self.regularization == "auto":
+            return None
+        return check_number(self.regularization, "regularization", low=0.0)
+
+    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
+        super()._check_blocks(blocks, pairs)
+        if pairs is None and not isinstance(self.metric, str):
+            raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
+
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: float | None) -> Learned:
+        gamma, weighted = settings, self._weights_variates(joint)
+        if gamma is None:
+            # With labels no pair can be held out alone: all rows of its class are in other pairs too.
+            gamma = choose_regularization(joint, joint.pairs) if weighted and joint.pairs is not None else AUTOMATIC
+        rows = make_paired_rows(joint)
+        found = rows.directions(gamma, unit=not weighted)
+        found = found.leading(self._size(len(found.correlations), len(found.correlations)))
+        scaled = found.weight_variates(POWER) if weighted else found
+        # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
+        space = CommonSpace(
+            joint.source.space,
+            joint.target.space,
+            np.vstack([scaled.source, scaled.target]),
+            projected=True,
+            offsets=scaled.offsets,
+            parts=(len(found.correlations),) if weighted else (),
+        )
+        learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
+        attributes = {
+            "correlations_": found.correlations,
+            "residual_": rows.residual(found, gamma),
+            "learner_": learner,
+            "regularization_": gamma,
+        }
+        return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
+
+    def _weights_variates(self, joint: JointSpace) -> bool:
+        """Return whether variates count by their correlations."""
+        if self.variates == "auto":
+            return joint.pairs is not None and isinstance(self.metric, str)
+        return self.variates == "weighted"
+
+    def _needs_labels(self) -> bool:
+        return not isinstance(self.metric, str)
+
+    def _fit_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
+        """Return the learner of a metric, fitted to the labelled points of both domains."""
+        known = References.of(domains, space).labelled
+        if not len(known.y):
+            raise InputError("metric: expected labelled rows for a learner to learn from, got none.")
+        return clone(self.metric).fit(known.points, known.y)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KCCA(CCA):
     r"""Regularised canonical correlation analysis between two domains, with any kernels, in closed form.
 
     .. math::
@@ -237,269 +327,5 @@ class KCCA(PairMomentEstimator):
         SystemFacts("kcca+itml", "pair constraints", "Davis et al. 2007 after KCCA", LABELS, options=WITH_ITML),
     )
 
-    takes_pairs = True
-    intercept = True
-    correlations_: FloatArray
-    residual_: float
-    regularization_: float
-    learner_: Any
-    regularization: float | str
-    variates: str
-    metric: Any
-
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "rbf",
-        target_kernel: Kernel | str = "rbf",
-        *,
-        n_components: int | None = None,
-        regularization: float | str = "auto",
-        variates: str = "auto",
-        metric: Any = "euclidean",
-        rule: Any = "means",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _validate(self) -> float | None:
-        super()._validate()
-        if check_choice(self.variates, "variates", VARIATES) == "weighted" and not isinstance(self.metric, str):
-            raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
-        check_metric(self.metric, "euclidean")
-        if isinstance(self.regularization, str) and self.regularization == "auto":
-            return None
-        return check_number(self.regularization, "regularization", low=0.0)
-
-    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
-        super()._check_blocks(blocks, pairs)
-        if pairs is None and not isinstance(self.metric, str):
-            raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
-
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: float | None) -> Learned:
-        gamma, weighted = settings, self._weights_variates(joint)
-        if gamma is None:
-            # With labels no pair can be held out alone: all rows of its class are in other pairs too.
-            gamma = choose_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
-        rows = make_paired_rows(joint)
-        found = rows.directions(gamma, unit=not weighted)
-        found = found.leading(self._size(len(found.correlations), len(found.correlations)))
-        scaled = found.weight_variates(POWER) if weighted else found
-        # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
-        space = CommonSpace(
-            joint.source.space,
-            joint.target.space,
-            np.vstack([scaled.source, scaled.target]),
-            projected=True,
-            offsets=scaled.offsets,
-            parts=(len(found.correlations),) if weighted else (),
-        )
-        learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
-        attributes = {
-            "correlations_": found.correlations,
-            "residual_": rows.residual(found, gamma),
-            "learner_": learner,
-            "regularization_": gamma,
-        }
-        return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
-
-    def _weights_variates(self, joint: JointSpace) -> bool:
-        """Return whether variates count by their correlations."""
-        if self.variates == "auto":
-            return joint.pairs is not None and isinstance(self.metric, str)
-        return self.variates == "weighted"
-
-    def _needs_labels(self) -> bool:
-        return not isinstance(self.metric, str)
-
-    def _fit_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
-        """Return the learner of a metric, fitted to the labelled points of both domains."""
-        known = References.of(domains, space).labelled
-        if not len(known.y):
-            raise InputError("metric: expected labelled rows for a learner to learn from, got none.")
-        return clone(self.metric).fit(known.points, known.y)
-
-
-class CCA(KCCA):
-    r"""Regularised canonical correlation analysis between the features of two domains: :class:`KCCA`, linear.
-
-    .. math:: \max_{w_s, w_t}\; w_s^T C_{st} w_t \quad\text{s.t.}\quad w^T (C + \rho I) w = 1 \text{ in each domain}
-
-    All parameters and attributes are those of :class:`KCCA`, which has the whole story.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus import CCA
-    >>> X, Y = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 5.0]]), np.array([[2.0], [4.0], [6.0], [9.0]])
-    >>> rows = np.arange(4)
-    >>> CCA(regularization=0.0).fit(X, rows, Y, rows, pairs=np.c_[rows, rows]).correlations_.round(4)
-    array([0.9995])
-    """
-
-    systems = (
-        SystemFacts(
-            "cca+nn",
-            "common space",
-            "Hotelling 1936, pairs as in Kulis et al. 2011",
-            LABELS_OR_PAIRS,
-            options=NEAREST,
-        ),
-        SystemFacts("cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, options=WITH_ITML),
-    )
-
-    def __init__(
-        self,
-        *,
-        n_components: int | None = None,
-        regularization: float | str = "auto",
-        variates: str = "auto",
-        metric: Any = "euclidean",
-        rule: Any = "means",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-
-# A sum that is no larger than this part of the sum of sizes is rounding.
-CANCELLED = 8.0 * EPS
-
-
-@dataclass(frozen=True, eq=False)
-class LabelMoments:
-    r"""Labelled rows of two domains side by side, z = [x; 0] or [0; y], summed over classes.
-
-    Parameters
-    ----------
-    rows : (array (n, r_s), array (m, r_t))
-        The labelled rows.
-    y : (array (n,), array (m,))
-        Their label codes.
-    counts : (array (C,), array (C,))
-        How many rows each class has.
-    sums : (array (r_s, C), array (r_t, C))
-        :math:`M_s` and :math:`M_t`, the sums of the rows of each class.
-    """
-
-    rows: tuple[FloatArray, FloatArray]
-    y: tuple[IntArray, IntArray]
-    counts: tuple[FloatArray, FloatArray]
-    sums: tuple[FloatArray, FloatArray]
-
-    @classmethod
-    def of(cls, rows: tuple[FloatArray, FloatArray], y: tuple[IntArray, IntArray], n_classes: int) -> LabelMoments:
-        """Return the moments of rows with label codes; those with -1 are left out."""
-        # Only labelled rows enter; -1 would otherwise index the last class.
-        known = [codes != UNLABELLED for codes in y]
-        X, Y = (part[k] for part, k in zip(rows, known, strict=True))
-        ys, yt = (part[k] for part, k in zip(y, known, strict=True))
-        one_hot = [np.eye(n_classes)[codes] for codes in (ys, yt)]
-        counts = one_hot[0].sum(axis=0), one_hot[1].sum(axis=0)
-        return cls((X, Y), (ys, yt), counts, (_sums(X, one_hot[0]), _sums(Y, one_hot[1])))
-
-    @property
-    def totals(self) -> FloatArray:
-        """n_c: rows of each class in both domains."""
-        return np.asarray(self.counts[0] + self.counts[1])
-
-    @property
-    def stacked(self) -> FloatArray:
-        """M = [M_s; M_t] (r_s + r_t, C)."""
-        return np.vstack(self.sums)
-
-    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
-        source, target = (
-            (w[codes][:, None] * X).T @ X for X, codes, w in zip(self.rows, self.y, weights, strict=True)
-        )
-        return source, target
-
-    @property
-    def together(self) -> FloatArray:
-        """Z_lᵀ L_w Z_l, with L_w the Laplacian of the graph that joins all rows of one class."""
-        M, n = self.stacked, self.totals
-        return np.asarray(sla.block_diag(*self.scatters((n, n))) - M @ M.T)
-
-    @property
-    def apart(self) -> FloatArray:
-        """Z_lᵀ L_b Z_l, with L_b the Laplacian of the graph that joins all rows of different classes."""
-        s, N = self.stacked.sum(axis=1), float(self.totals.sum())
-        every = np.full(len(self.totals), N)
-        return np.asarray(sla.block_diag(*self.scatters((every, every))) - np.outer(s, s) - self.together)
-
-    @property
-    def within_classes(self) -> FloatArray:
-        """Z_lᵀZ_l − M diag(1/n) Mᵀ: the scatter around the class means of both domains together."""
-        ones = np.ones(len(self.totals))
-        return np.asarray(sla.block_diag(*self.scatters((ones, ones))) - self._of_means)
-
-    @property
-    def between_classes(self) -> FloatArray:
-        """M diag(1/n) Mᵀ − ssᵀ/N: the scatter of these means."""
-        s = self.stacked.sum(axis=1)
-        return np.asarray(self._of_means - np.outer(s, s) / float(self.totals.sum()))
-
-    @property
-    def _of_means(self) -> FloatArray:
-        M, n = self.stacked, self.totals
-        return np.asarray((M / np.where(n > 0.0, n, 1.0)) @ M.T)
-
-    def middle(self, source: FloatArray, target: FloatArray) -> FloatArray:
-        """Return the mean (k,) of all labelled rows along directions (r_s, k), (r_t, k)."""
-        s = self.sums[0].sum(axis=1) @ source + self.sums[1].sum(axis=1) @ target
-        return np.asarray(s / float(self.totals.sum()))
-
-    def heights(self, source: FloatArray, target: FloatArray) -> FloatArray:
-        """Return the sums (C, k) of the classes along directions (r_s, k), (r_t, k), around the mean of all."""
-        totals = self.sums[0].T @ source + self.sums[1].T @ target
-        n = self.totals[:, None]
-        return np.asarray(totals - n * totals.sum(axis=0) / n.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class BlockLabelMoments(LabelMoments):
-    """Moments of source rows in blocks: these are none of its rows, and each scatter of theirs is a pass.
-
-    Parameters
-    ----------
-    many : ManyRows
-        The source rows.
-    """
-
-    many: ManyRows = field(kw_only=True)
-
-    @classmethod
-    def of_many(cls, joint: ManyRows) -> BlockLabelMoments:
-        """Return the moments of a joint space whose source rows stay where they are."""
-        target = LabelMoments.of(
-            (joint.source.points, joint.target.points), (joint.source.y, joint.target.y), joint.n_classes
-        )
-        counts, means = joint.found.counts.astype(np.float64), joint.found.means
-        return cls(target.rows, target.y, (counts, target.counts[1]), (counts * means.T, target.sums[1]), many=joint)
-
-    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return Σ w_c(i) x_i x_iᵀ of either domain: around the means of the classes, and of these."""
-        _, target = super().scatters(weights)
-        means = self.many.found.means
-        return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
-
-
-def label_moments(
-    joint: JointSpace, labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None
-) -> LabelMoments:
-    """Return the moments of the rows that are learned from, or of other ones; of source rows in blocks by passes."""
-    if isinstance(joint, ManyRows):
-        return BlockLabelMoments.of_many(joint)
-    rows, y = labelled or ((joint.source.points, joint.target.points), (joint.source.y, joint.target.y))
-    return LabelMoments.of(rows, y, joint.n_classes)
-
-
-def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:
-    """Return the sums of rows over classes (r, C); what is left where they cancel is rounding, and zero."""
-    sums, sizes = X.T @ one_hot, np.abs(X).T @ one_hot
-    return np.where(np.abs(sums) > CANCELLED * sizes, sums, 0.0)
+    source_kernel: Kernel | str = field(default="rbf", kw_only=False)
+    target_kernel: Kernel | str = field(default="rbf", kw_only=False)

@@ -11,13 +11,12 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.svm import LinearSVC
 
-from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, check_two_classes
 from isthmus.estimators.mapped import Learned, MetricEstimator, centred_space
-from isthmus.exceptions import ConvergenceWarning, InputError, warn
-from isthmus.geometry.spaces import JointSpace
+from isthmus.exceptions import ConvergenceWarning, warn
+from isthmus.geometry.spaces import JointSpace, find_axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,8 +283,9 @@ class CDLS(MetricEstimator):
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         check_two_classes(domains)
-        axes = _axes(domains.source.X, "X_source"), _axes(domains.target.X, "X_target")
-        axes = axes[0], axes[1].leading(min(int(self.n_components), axes[1].axes.shape[1]))
+        sides = (domains.source.X, "X_source: expected"), (domains.target.X, "X_target: expected")
+        axes = [find_axes(*side, tolerance=FLAT) for side in sides]
+        axes[1] = axes[1].leading(min(int(self.n_components), axes[1].axes.shape[1]))
         X, Y = (a.coordinates(domain.X) for a, domain in zip(axes, (domains.source, domains.target), strict=True))
         A, alpha, beta = self._rounds(X, Y, domains)
         W_s = axes[0].axes @ A
@@ -344,10 +344,3 @@ def _guesses(
     weights = reference_weights(alpha, len(yl))
     rule = LinearSVC(random_state=0).fit(np.vstack([mapped, known]), np.concatenate([ys, yl]), sample_weight=weights)
     return np.asarray(rule.predict(free), dtype=np.intp)
-
-
-def _axes(X: Any, name: str) -> PrincipalAxes:
-    axes = principal_axes(X, tolerance=FLAT)
-    if not axes.axes.shape[1]:
-        raise InputError(f"{name}: expected rows that differ from each other, got equal ones.")
-    return axes

@@ -5,9 +5,8 @@ What a system gains from a source that says nothing, it did not gain from the so
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,15 +52,8 @@ from isthmus.estimators.base import (
 )
 from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError
-from isthmus.geometry.discriminants import (
-    ShareEstimate,
-    SoftLDA,
-    balance,
-    centre_scores,
-    infer_shares,
-    score_deviation,
-)
-from isthmus.geometry.similarity import normalize_precisely, normalize_rows
+from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation
+from isthmus.geometry.similarity import normalize_precisely
 
 
 def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
@@ -253,7 +245,11 @@ def shuffle_pairs(pairs: Any, rng: np.random.Generator, classes: Any = None) -> 
         raise InputError(f"pairs: expected whole row numbers (m, 2), got {P.dtype} of shape {P.shape}.")
     if len(P) < 2:
         raise InputError(f"pairs: expected at least two to shuffle, got {len(P)}.")
-    groups = np.zeros(len(P), dtype=np.intp) if classes is None else _codes(classes, len(P))
+    groups = np.zeros(len(P), dtype=np.intp)
+    if classes is not None:
+        labels = as_labels(classes, "classes")
+        check_length(labels, len(P), "classes", "pairs")
+        groups = np.unique(labels, return_inverse=True)[1]
     shuffled = P.astype(np.intp)
     for group in np.unique(groups):
         # One cycle through a group: no pair of two or more stays as it was.
@@ -262,23 +258,15 @@ def shuffle_pairs(pairs: Any, rng: np.random.Generator, classes: Any = None) -> 
     return shuffled
 
 
-def _codes(classes: Any, n: int) -> IntArray:
-    labels = as_labels(classes, "classes")
-    check_length(labels, n, "classes", "pairs")
-    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp)
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class TargetOnly(TargetEstimator):
     """A classifier of scikit-learn on target rows, as if there were no source.
 
     Parameters
     ----------
     classifier : scikit-learn classifier, optional
-        Cloned in ``fit`` and never changed; None is the nearest labelled row.
-    unlabelled : {"auto", "drop", "mark"}
-        What becomes of target rows without a label: dropped, or given to the classifier with -1 for a label. "auto"
-        marks them for classifiers of ``sklearn.semi_supervised``, also at the end of a pipeline, and drops them for
-        all others.
+        Cloned in ``fit`` and never changed; None is the nearest labelled row. Classifiers of
+        ``sklearn.semi_supervised``, also at the end of a pipeline, get the rows without a label too, marked by -1.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
@@ -318,23 +306,11 @@ class TargetOnly(TargetEstimator):
         ),
     )
 
-    classifier_: Any
-    classifier: Any
-    unlabelled: str
-
-    def __init__(
-        self,
-        classifier: Any = None,
-        *,
-        unlabelled: str = "auto",
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    classifier: Any = field(default=None, kw_only=False)
+    classifier_: Any = field(init=False)
 
     def _validate(self) -> None:
         super()._validate()
-        check_choice(self.unlabelled, "unlabelled", ("auto", "drop", "mark"))
         if self.classifier is not None and not all(hasattr(self.classifier, name) for name in ("fit", "predict")):
             raise InputError(f"classifier: expected an object with fit and predict, got {self.classifier!r}.")
 
@@ -346,23 +322,19 @@ class TargetOnly(TargetEstimator):
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
         target = domains.target
-        rows = slice(None) if self._marks(classifier) else target.labelled
+        last = classifier.steps[-1][1] if hasattr(classifier, "steps") else classifier
+        marked = any(base.__module__.startswith("sklearn.semi_supervised") for base in type(last).__mro__)
+        rows = slice(None) if marked else target.labelled
         # Where no label reaches a row, label spreading divides by zero and guesses the first class.
         with np.errstate(invalid="ignore"):
-            _fit_classifier(classifier, target.X[rows], target.y[rows])
-        if UNLABELLED in getattr(classifier, "classes_", ()):
-            raise InputError(
-                "unlabelled: expected 'mark' only with a classifier that takes -1 for no label, "
-                f"got {type(classifier).__name__}, which takes it for a class."
-            )
+            try:
+                classifier.fit(target.X[rows], target.y[rows])
+            except (TypeError, ValueError) as error:  # what a classifier of the user's refuses becomes one sentence
+                name, reason = type(classifier).__name__, " ".join(str(error).split())[:200]
+                raise InputError(
+                    f"classifier: expected one that takes the labelled target rows, got {name}: {reason}"
+                ) from error
         return {"classifier_": classifier}
-
-    def _marks(self, classifier: Any) -> bool:
-        """Return whether the classifier gets to see rows without a label."""
-        if self.unlabelled != "auto":
-            return self.unlabelled == "mark"
-        last = classifier.steps[-1][1] if hasattr(classifier, "steps") else classifier
-        return any(base.__module__.startswith("sklearn.semi_supervised") for base in type(last).__mro__)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
         """Return the class of each target row (n,)."""
@@ -380,28 +352,65 @@ class TargetOnly(TargetEstimator):
         return self.n_features_["target"]
 
 
-def _fit_classifier(classifier: Any, X: Matrix, y: IntArray) -> None:
-    """Fit a classifier of the user's; what it refuses becomes one sentence."""
-    try:
-        classifier.fit(X, y)
-    except (TypeError, ValueError) as error:
-        name, n_classes = type(classifier).__name__, len(np.unique(y[y != UNLABELLED]))
-        if n_classes < 2:
-            raise InputError(
-                f"y_target: expected labelled rows of at least two classes for {name}, got one class; label a row of "
-                "another class, or use a classifier that takes one."
-            ) from error
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"classifier: expected one that takes the labelled target rows, got {name}: {reason}"
-        ) from error
+# Axes along which the target varies by no more than this part of its largest deviation are left out.
+FLAT = 1e-10
 
 
-def check_multiples(components: Any) -> list[int]:
-    """Return numbers of axes in multiples of the number of classes; raise unless they are whole numbers."""
-    if not isinstance(components, list | tuple | np.ndarray) or not len(components):
-        raise InputError(f"components: expected a sequence of whole numbers, got {components!r}.")
-    return [int(check_number(multiple, "components", low=1, whole=True)) for multiple in components]
+@dataclass(kw_only=True, eq=False, repr=False)
+class LeadingAxesEstimator(TargetEstimator):
+    """The base of rules that see target rows on several numbers of leading principal axes, and average over these."""
+
+    components: Any = field(default=(2, 3, 5), kw_only=False)
+    axes_: PrincipalAxes = field(init=False)
+    _present: IntArray = field(init=False)
+
+    def _validate(self) -> None:
+        super()._validate()
+        if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
+            raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
+        for multiple in self.components:
+            check_number(multiple, "components", low=1, whole=True)
+
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        target = domains.target
+        present, codes = np.unique(target.y[target.labelled], return_inverse=True)
+        y = np.full(len(target.y), UNLABELLED)
+        y[target.labelled] = codes
+        # Flat axes would make the shared covariance singular.
+        axes = principal_axes(target.X, tolerance=FLAT)
+        most = max(1, len(axes.deviations))
+        sizes = sorted({min(int(multiple) * len(present), most) for multiple in self.components})
+        axes = axes.leading(sizes[-1])
+        Z = axes.coordinates(target.X)
+        return {"axes_": axes, "_present": present, **self._fit_views([Z[:, :k] for k in sizes], y)}
+
+    def _fit_views(self, views: list[FloatArray], y: IntArray) -> dict[str, Any]:
+        """Return what is learned from rows on each number of axes, by name; codes y (n,) are -1 where unlabelled."""
+        raise NotImplementedError
+
+    def _probabilities(self, Z: FloatArray) -> FloatArray:
+        """Return probabilities of the labelled classes (n, C'), from rows on all axes."""
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """Return probabilities of the classes (n, C), averaged over the numbers of axes."""
+        rows = self._rows(X, domain)
+        P = np.zeros((rows.shape[0], len(self.classes_)))
+        P[:, self._present] = self._probabilities(self.axes_.coordinates(rows))
+        return P
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """Return the most likely class of each target row (n,)."""
+        codes = np.argmax(self.predict_proba(X, domain), axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """Return target rows on the principal axes (n, k)."""
+        rows = self._rows(X, domain)
+        return self.axes_.coordinates(rows).astype(rows.dtype, copy=False)
+
+    def _dimension(self) -> int:
+        return int(self.axes_.axes.shape[1])
 
 
 ROUNDS = 15
@@ -409,7 +418,8 @@ ROUNDS = 15
 SEED_WEIGHT, TEMPERATURE = 3.0, 0.5
 
 
-class BalancedKMeans(TargetEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BalancedKMeans(LeadingAxesEstimator):
     r"""Means of the classes that learn from balanced guesses of the unlabelled rows.
 
     .. math:: P = \mathrm{balanced}(-\|z_i - \mu_c\|^2 / (\tau s)), \qquad
@@ -441,62 +451,36 @@ class BalancedKMeans(TargetEstimator):
     array([0, 0, 1, 1])
     """
 
-    axes_: PrincipalAxes
-    means_: tuple[FloatArray, ...]
-    units_: tuple[float, ...]
-    components: Any
+    means_: tuple[FloatArray, ...] = field(init=False)
+    units_: tuple[float, ...] = field(init=False)
 
-    def __init__(
-        self, components: Any = (2, 3, 5), *, source_transformer: Any = None, target_transformer: Any = None
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_multiples(self.components)
-
-    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
-        target = domains.target
-        present, codes = np.unique(target.y[target.labelled], return_inverse=True)
-        axes, free, Y = principal_axes(target.X), target.y < 0, np.eye(len(present))[codes]
-        axes = axes if len(axes.deviations) else axes.leading(1)
-        views = self._views(axes, target.X, len(present))
-        means = tuple(_fit_balanced_means(Z[target.labelled], Y, Z[free]) for Z in views)
-        rows = free if free.any() else np.ones(len(free), dtype=bool)
+    def _fit_views(self, views: list[FloatArray], y: IntArray) -> dict[str, Any]:
+        known, free, views = y >= 0, y < 0, [normalize(Z) for Z in views]
+        Y = np.eye(y.max() + 1)[y[known]]
+        means = tuple(_fit_balanced_means(Z[known], Y, Z[free]) for Z in views)
+        rows = free if free.any() else known
         units = tuple(score_deviation(-cdist(Z[rows], M, "sqeuclidean")) for Z, M in zip(views, means, strict=True))
-        return {"axes_": axes, "means_": means, "units_": units, "_present": present}
-
-    def _views(self, axes: PrincipalAxes, X: Any, n_classes: int) -> list[FloatArray]:
-        Z = axes.coordinates(X)
-        return [normalize(Z[:, :k]) for k in sorted({min(m * n_classes, Z.shape[1]) for m in self.components})]
+        return {"means_": means, "units_": units}
 
     def scores(self, X: Any) -> FloatArray:
         """Return how near target rows are to the classes' means (n, C), in units of the deviation of unlabelled rows.
 
         Rows sum to zero over the classes with a label; minus infinity for those without.
         """
-        rows = self._rows(X, "target")
-        found = np.full((rows.shape[0], len(self.classes_)), -np.inf)
-        views = self._views(self.axes_, rows, len(self._present))
-        each = [
-            centre_scores(-cdist(Z, M, "sqeuclidean")) / s
-            for Z, M, s in zip(views, self.means_, self.units_, strict=True)
-        ]
-        found[:, self._present] = np.mean(each, axis=0)
+        Z = self.axes_.coordinates(self._rows(X, "target"))
+        found = np.full((len(Z), len(self.classes_)), -np.inf)
+        found[:, self._present] = self._mean_scores(Z)
         return found
 
-    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Return probabilities of the classes (n, C)."""
-        self._rows(X, domain)
-        return np.asarray(softmax(self.scores(X) / TEMPERATURE, axis=1))
+    def _mean_scores(self, Z: FloatArray) -> FloatArray:
+        each = [
+            centre_scores(-cdist(normalize(Z[:, : M.shape[1]]), M, "sqeuclidean")) / s
+            for M, s in zip(self.means_, self.units_, strict=True)
+        ]
+        return np.asarray(np.mean(each, axis=0))
 
-    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """Return the class of each target row (n,): that of the nearest mean."""
-        self._rows(X, domain)
-        return np.asarray(self.classes_[self.scores(X).argmax(axis=1)])
-
-    def _dimension(self) -> int:
-        return int(max(M.shape[1] for M in self.means_))
+    def _probabilities(self, Z: FloatArray) -> FloatArray:
+        return np.asarray(softmax(self._mean_scores(Z) / TEMPERATURE, axis=1))
 
 
 def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
@@ -511,13 +495,8 @@ def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArr
     return np.asarray(M)
 
 
-# Axes along which the target varies by no more than this part of its largest deviation are left out.
-FLAT = 1e-10
-# Added to a class's share before its logarithm.
-LEAST_SHARE = 1e-3
-
-
-class SelfTrainedLDA(TargetEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class SelfTrainedLDA(LeadingAxesEstimator):
     r"""Linear discriminants of all target rows, taught by their own guesses: the baseline of a transfer method.
 
     On the first k principal axes of the target, the guesses P are first those of the nearest labelled rows; then,
@@ -538,11 +517,6 @@ class SelfTrainedLDA(TargetEstimator):
         Every k in multiples of the number of classes; at most the rank of the target rows.
     n_rounds : int
         How often the discriminants learn from their guesses.
-    shrinkage : float or "auto"
-        The weight in (0, 1] of the scaled identity in S; "auto" is the oracle approximating shrinkage.
-    marginal : {"uniform", "labelled", "auto"}
-        The shares of the classes among unlabelled rows: equal, or as among the labelled rows. "auto": equal, unless
-        labelled rows show that they are not (:func:`~isthmus.geometry.discriminants.infer_shares`).
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
@@ -568,101 +542,32 @@ class SelfTrainedLDA(TargetEstimator):
 
     systems = (SystemFacts("target self-trained LDA", "controls", "discriminants, self-trained", TARGET_ROWS),)
 
-    axes_: PrincipalAxes
-    discriminants_: tuple[SoftLDA, ...]
-    components: Any
-    shrinkage: float | str
-    marginal: str
+    n_rounds: int = 10
+    discriminants_: tuple[SoftLDA, ...] = field(init=False)
 
-    def __init__(
-        self,
-        components: Any = (2, 3, 5),
-        *,
-        n_rounds: int = 10,
-        shrinkage: float | str = "auto",
-        marginal: str = "uniform",
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    def _fit_views(self, views: list[FloatArray], y: IntArray) -> dict[str, Any]:
+        return {"discriminants_": tuple(fit_self_trained(Z, y, self.n_rounds) for Z in views)}
 
-    def _fit_domains(self, domains: TwoDomains, settings: tuple[list[int], float | None]) -> dict[str, Any]:
-        multiples, shrinkage = settings
-        target = domains.target
-        present, codes = np.unique(target.y[target.labelled], return_inverse=True)
-        y = np.full(len(target.y), -1)
-        y[target.labelled] = codes
-        # Flat axes would make the shared covariance singular.
-        axes = principal_axes(target.X, tolerance=FLAT)
-        axes = axes if len(axes.deviations) else axes.leading(1)
-        Z = axes.coordinates(target.X)
-        sizes = sorted({min(multiple * len(present), Z.shape[1]) for multiple in multiples})
-        found = self._shares([Z[:, :k] for k in sizes], y)
-        rounds = [iterate_self_training(Z[:, :k], y, found, shrinkage) for k in sizes]
-        discriminants = tuple(next(islice(each, self.n_rounds, None)) for each in rounds)
-        return {"axes_": axes, "discriminants_": discriminants, "_present": present}
-
-    def _shares(self, views: list[FloatArray], y: IntArray) -> ShareEstimate:
-        known = y >= 0
-        if self.marginal == "auto":
-            return infer_shares([(normalize_rows(Z[known]), normalize_rows(Z[~known])) for Z in views], y[known])
-        counts = np.bincount(y[known]) if self.marginal == "labelled" else np.ones(y.max() + 1)
-        return ShareEstimate(counts / counts.sum())
-
-    def _validate(self) -> tuple[list[int], float | None]:
-        super()._validate()
-        check_choice(self.marginal, "marginal", ("auto", "uniform", "labelled"))
-        multiples = check_multiples(self.components)
-        if isinstance(self.shrinkage, str):
-            check_choice(self.shrinkage, "shrinkage", ("auto",))
-            return multiples, None
-        return multiples, check_number(self.shrinkage, "shrinkage", low=0.0, high=1.0, strict=True)
-
-    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Return probabilities of the classes (n, C), averaged over the sizes."""
-        rows = self._rows(X, domain)
-        Z = self.axes_.coordinates(rows)
-        P = np.zeros((len(Z), len(self.classes_)))
-        P[:, self._present] = np.mean(
-            [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_], axis=0
-        )
-        return P
-
-    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """Return the most likely class of each target row (n,)."""
-        codes = np.argmax(self.predict_proba(X, domain), axis=1)
-        return np.asarray(self.classes_[codes])
-
-    def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Return target rows on the principal axes that the largest of the discriminants sees (n, k)."""
-        rows = self._rows(X, domain)
-        return self.axes_.coordinates(rows)[:, : self._dimension()].astype(rows.dtype, copy=False)
-
-    def _dimension(self) -> int:
-        return max(len(lda.weights) for lda in self.discriminants_)
+    def _probabilities(self, Z: FloatArray) -> FloatArray:
+        each = [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_]
+        return np.asarray(np.mean(each, axis=0))
 
 
-def iterate_self_training(
-    Z: FloatArray, y: IntArray, found: ShareEstimate, shrinkage: float | None = None
-) -> Iterator[SoftLDA]:
-    """Yield discriminants of centred rows Z (n, k), each taught by the guesses of the one before, without end.
+def fit_self_trained(Z: FloatArray, y: IntArray, n_rounds: int) -> SoftLDA:
+    """Return discriminants of centred rows Z (n, k), taught again and again by the guesses of the ones before.
 
     The codes y (n,) are -1 for unlabelled rows; every class has a labelled row.
     """
-    unlabelled = y < 0
-    P = np.eye(len(found.shares))[y]
-    if unlabelled.any():
-        P[unlabelled] = balance(
-            _nearest_scores(Z[unlabelled], Z[~unlabelled], y[~unlabelled]), found.shares, found.strictness
-        )
-    while True:
-        lda = SoftLDA.of(Z, P, shrinkage)
-        if found.strictness < 1.0:  # shares that give way are part of the rule
-            yield replace(lda, offsets=lda.offsets + np.log(P[unlabelled].mean(axis=0) + LEAST_SHARE))
-        else:
-            yield lda
-        if unlabelled.any():
-            P[unlabelled] = balance(lda.scores(Z[unlabelled]), found.shares, found.strictness)
+    free, C = y < 0, y.max() + 1
+    P, shares = np.eye(C)[y], np.full(C, 1.0 / C)
+    if not free.any():
+        return SoftLDA.of(Z, P)
+    P[free] = balance(_nearest_scores(Z[free], Z[~free], y[~free]), shares)
+    lda = SoftLDA.of(Z, P)
+    for _ in range(n_rounds):
+        P[free] = balance(lda.scores(Z[free]), shares)
+        lda = SoftLDA.of(Z, P)
+    return lda
 
 
 def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatArray:
@@ -677,6 +582,7 @@ def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatAr
 SHARED = "shared columns, SVM"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SharedColumns(TargetEstimator):
     """Linear support vectors over source rows and labelled target rows, on the columns that both have.
 
@@ -693,11 +599,8 @@ class SharedColumns(TargetEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    classifier_: Any
-    columns: Any
-
-    def __init__(self, columns: Any, *, source_transformer: Any = None, target_transformer: Any = None) -> None:
-        self._set_parameters(locals())
+    columns: Any = field(kw_only=False)
+    classifier_: Any = field(init=False)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         ours, theirs = np.asarray(self.columns).T
@@ -713,9 +616,6 @@ class SharedColumns(TargetEstimator):
         """Return the class of each target row (n,)."""
         rows = normalize_precisely(self._rows(X, domain)[:, np.asarray(self.columns)[:, 1]])
         return np.asarray(self.classes_[np.asarray(self.classifier_.predict(rows), dtype=np.intp)])
-
-    def _dimension(self) -> int:
-        return len(self.columns)
 
 
 def find_common_columns(given: Any, X_source: Any, X_target: Any, name: str = "shared_columns") -> IntArray | None:

@@ -14,17 +14,17 @@ import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.neighbors import kneighbors_graph
 
-from isthmus._core.linalg import principal_axes
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
+from isthmus._core.linalg import EPS, principal_axes
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, LABELS, LABELS_AND_ROWS, PAIRS, SystemFacts, check_two_classes
-from isthmus.estimators.cca import LabelMoments, label_moments
-from isthmus.estimators.from_blocks import BlockEstimator
+from isthmus.estimators.from_blocks import BlockEstimator, ManyRows
 from isthmus.estimators.mapped import Both, KernelParameters, Learned, MetricEstimator
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
-from isthmus.geometry.spaces import JointSpace
+from isthmus.geometry.spaces import JointSpace, find_axes
+from isthmus.maps.canonical import unit_rows
 from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem, SharedCoordinates
 from isthmus.retrieval.rules import References
 
@@ -49,6 +49,11 @@ class Projection(MetricEstimator, KernelParameters):
         check_choice(self.points, "points", POINTS)
         if hasattr(self, "regularization"):
             check_number(self.regularization, "regularization", low=0.0, strict=True)
+
+    def _conclude_from_labels(self, joint: JointSpace, found: JointDirections, moments: LabelMoments) -> Learned:
+        """Return the same where labels were learned from; points are seen from the mean of the labelled rows."""
+        found = found.fix_signs(moments.heights(found.source, found.target))
+        return self._conclude(joint, found, moments.middle(found.source, found.target))
 
     def _conclude(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> Learned:
         """Return the common space and the attributes; at unit length, points are seen from a mean (k,) of rows."""
@@ -88,62 +93,175 @@ def mean_point(found: JointDirections, rows: Both) -> FloatArray:
 def check_rows_differ(rows: Both) -> None:
     """Raise where all rows of a domain are the same: no direction tells them apart."""
     for X, name in zip(rows, ("X_source", "X_target"), strict=True):
-        if not len(principal_axes(X).deviations):
-            raise InputError(f"{name}: expected rows that differ from each other, got equal ones.")
+        find_axes(X, f"{name}: expected")
+
+
+# A sum that is no larger than this part of the sum of sizes is rounding.
+CANCELLED = 8.0 * EPS
 
 
 @dataclass(frozen=True, eq=False)
-class HeatGraph:
-    r""":math:`W_{ij} = \exp(-\|x_i - x_j\|^2 / \bar d^2)` for rows and their nearest neighbours, else zero.
-
-    :math:`\bar d^2` is the mean squared distance of rows and neighbours. A pair of rows of which only one is a
-    neighbour of the other has half the weight.
+class LabelMoments:
+    r"""Labelled rows of two domains side by side, z = [x; 0] or [0; y], summed over classes.
 
     Parameters
     ----------
-    weights : Matrix
-        W (n, n), symmetric and sparse.
+    rows : (array (n, r_s), array (m, r_t))
+        The labelled rows.
+    y : (array (n,), array (m,))
+        Their label codes.
+    counts : (array (C,), array (C,))
+        How many rows each class has.
+    sums : (array (r_s, C), array (r_t, C))
+        :math:`M_s` and :math:`M_t`, the sums of the rows of each class.
+    """
+
+    rows: tuple[FloatArray, FloatArray]
+    y: tuple[IntArray, IntArray]
+    counts: tuple[FloatArray, FloatArray]
+    sums: tuple[FloatArray, FloatArray]
+
+    @classmethod
+    def of(cls, rows: tuple[FloatArray, FloatArray], y: tuple[IntArray, IntArray], n_classes: int) -> LabelMoments:
+        """Return the moments of rows with label codes; those with -1 are left out."""
+        # Only labelled rows enter; -1 would otherwise index the last class.
+        known = [codes != UNLABELLED for codes in y]
+        X, Y = (part[k] for part, k in zip(rows, known, strict=True))
+        ys, yt = (part[k] for part, k in zip(y, known, strict=True))
+        one_hot = [np.eye(n_classes)[codes] for codes in (ys, yt)]
+        counts = one_hot[0].sum(axis=0), one_hot[1].sum(axis=0)
+        return cls((X, Y), (ys, yt), counts, (_sums(X, one_hot[0]), _sums(Y, one_hot[1])))
+
+    @property
+    def totals(self) -> FloatArray:
+        """n_c: rows of each class in both domains."""
+        return np.asarray(self.counts[0] + self.counts[1])
+
+    @property
+    def stacked(self) -> FloatArray:
+        """M = [M_s; M_t] (r_s + r_t, C)."""
+        return np.vstack(self.sums)
+
+    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
+        source, target = (
+            (w[codes][:, None] * X).T @ X for X, codes, w in zip(self.rows, self.y, weights, strict=True)
+        )
+        return source, target
+
+    @property
+    def together(self) -> FloatArray:
+        """Z_lᵀ L_w Z_l, with L_w the Laplacian of the graph that joins all rows of one class."""
+        M, n = self.stacked, self.totals
+        return np.asarray(sla.block_diag(*self.scatters((n, n))) - M @ M.T)
+
+    @property
+    def apart(self) -> FloatArray:
+        """Z_lᵀ L_b Z_l, with L_b the Laplacian of the graph that joins all rows of different classes."""
+        s, N = self.stacked.sum(axis=1), float(self.totals.sum())
+        every = np.full(len(self.totals), N)
+        return np.asarray(sla.block_diag(*self.scatters((every, every))) - np.outer(s, s) - self.together)
+
+    @property
+    def within_classes(self) -> FloatArray:
+        """Z_lᵀZ_l − M diag(1/n) Mᵀ: the scatter around the class means of both domains together."""
+        ones = np.ones(len(self.totals))
+        return np.asarray(sla.block_diag(*self.scatters((ones, ones))) - self._of_means)
+
+    @property
+    def between_classes(self) -> FloatArray:
+        """M diag(1/n) Mᵀ − ssᵀ/N: the scatter of these means."""
+        s = self.stacked.sum(axis=1)
+        return np.asarray(self._of_means - np.outer(s, s) / float(self.totals.sum()))
+
+    @property
+    def _of_means(self) -> FloatArray:
+        M, n = self.stacked, self.totals
+        return np.asarray((M / np.where(n > 0.0, n, 1.0)) @ M.T)
+
+    def middle(self, source: FloatArray, target: FloatArray) -> FloatArray:
+        """Return the mean (k,) of all labelled rows along directions (r_s, k), (r_t, k)."""
+        s = self.sums[0].sum(axis=1) @ source + self.sums[1].sum(axis=1) @ target
+        return np.asarray(s / float(self.totals.sum()))
+
+    def heights(self, source: FloatArray, target: FloatArray) -> FloatArray:
+        """Return the sums (C, k) of the classes along directions (r_s, k), (r_t, k), around the mean of all."""
+        totals = self.sums[0].T @ source + self.sums[1].T @ target
+        n = self.totals[:, None]
+        return np.asarray(totals - n * totals.sum(axis=0) / n.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLabelMoments(LabelMoments):
+    """Moments of source rows in blocks: these are none of its rows, and each scatter of theirs is a pass.
+
+    Parameters
+    ----------
+    many : ManyRows
+        The source rows.
+    """
+
+    many: ManyRows = field(kw_only=True)
+
+    @classmethod
+    def of_many(cls, joint: ManyRows) -> BlockLabelMoments:
+        """Return the moments of a joint space whose source rows stay where they are."""
+        target = LabelMoments.of(
+            (joint.source.points, joint.target.points), (joint.source.y, joint.target.y), joint.n_classes
+        )
+        counts, means = joint.found.counts.astype(np.float64), joint.found.means
+        return cls(target.rows, target.y, (counts, target.counts[1]), (counts * means.T, target.sums[1]), many=joint)
+
+    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w_c(i) x_i x_iᵀ of either domain: around the means of the classes, and of these."""
+        _, target = super().scatters(weights)
+        means = self.many.found.means
+        return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
+
+
+def label_moments(
+    joint: JointSpace, labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None
+) -> LabelMoments:
+    """Return the moments of the rows that are learned from, or of other ones; of source rows in blocks by passes."""
+    if isinstance(joint, ManyRows):
+        return BlockLabelMoments.of_many(joint)
+    rows, y = labelled or ((joint.source.points, joint.target.points), (joint.source.y, joint.target.y))
+    return LabelMoments.of(rows, y, joint.n_classes)
+
+
+def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:
+    """Return the sums of rows over classes (r, C); what is left where they cancel is rounding, and zero."""
+    sums, sizes = X.T @ one_hot, np.abs(X).T @ one_hot
+    return np.where(np.abs(sums) > CANCELLED * sizes, sums, 0.0)
+
+
+def make_heat_graph(X: FloatArray, n_neighbors: int) -> Matrix:
+    r"""Return :math:`W_{ij} = \exp(-\|x_i - x_j\|^2 / \bar d^2)` for neighbours among rows (n, r), else zero (n, n).
+
+    :math:`\bar d^2` is the mean squared distance of rows and neighbours. A pair of rows of which only one is a
+    neighbour of the other has half the weight; with no more rows than neighbours, all are neighbours of each other.
 
     Examples
     --------
-    >>> HeatGraph.of(np.array([[0.0], [1.0], [3.0]]), 1).weights.toarray().round(3)
+    >>> make_heat_graph(np.array([[0.0], [1.0], [3.0]]), 1).toarray().round(3)
     array([[0.   , 0.607, 0.   ],
            [0.607, 0.   , 0.068],
            [0.   , 0.068, 0.   ]])
     """
+    n = len(X)
+    k = min(n_neighbors, n - 1)
+    if k < 1:
+        return sp.csr_array((n, n))
+    graph = sp.csr_array(kneighbors_graph(X, k, mode="distance"))
+    squares = graph.data**2
+    graph.data = np.exp(-squares / (float(squares.mean()) or 1.0))
+    # Neighbours are not mutual; halves make the graph symmetric without favouring either row.
+    return sp.csr_array(0.5 * (graph + graph.T))
 
-    weights: Matrix
 
-    @classmethod
-    def of(cls, X: FloatArray, n_neighbors: int) -> HeatGraph:
-        """Return the graph of rows X (n, r); with no more rows than neighbours, all are neighbours of each other."""
-        n = len(X)
-        k = min(n_neighbors, n - 1)
-        if k < 1:
-            return cls(sp.csr_array((n, n)))
-        graph = sp.csr_array(kneighbors_graph(X, k, mode="distance"))
-        squares = graph.data**2
-        graph.data = np.exp(-squares / (float(squares.mean()) or 1.0))
-        # Neighbours are not mutual; halves make the graph symmetric without favouring either row.
-        return cls(sp.csr_array(0.5 * (graph + graph.T)))
-
-    @property
-    def degrees(self) -> FloatArray:
-        """Row sums (n,) of W."""
-        return np.asarray(self.weights.sum(axis=1)).ravel()
-
-    @property
-    def total(self) -> float:
-        """The sum of all weights."""
-        return float(self.weights.sum())
-
-    def products(self, X: FloatArray) -> FloatArray:
-        """Return XᵀWX (r, r)."""
-        return np.asarray(X.T @ (self.weights @ X))
-
-    def roughness(self, X: FloatArray) -> FloatArray:
-        """Return Xᵀ(D − W)X: half the weighted sum of squared differences of neighbours."""
-        return np.asarray((self.degrees[:, None] * X).T @ X - self.products(X))
+def measure_roughness(W: Matrix, X: FloatArray) -> FloatArray:
+    """Return Xᵀ(D − W)X, with D the row sums of W: half the weighted sum of squared differences of neighbours."""
+    return np.asarray((np.ravel(W.sum(axis=1))[:, None] * X).T @ X - X.T @ (W @ X))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -209,17 +327,16 @@ class DAMA(Projection):
         moments = LabelMoments.of(rows, (domains.source.y, domains.target.y), joint.n_classes)
         A = moments.together
         if self.topology_weight > 0.0:
-            graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
-            total = sum(graph.total for graph in graphs) or 1.0
+            graphs = [make_heat_graph(X, self.graph_neighbors) for X in rows]
+            total = sum(float(W.sum()) for W in graphs) or 1.0
             # Both Laplacians in one unit: all weights of the one sum to those of the other.
             mu = self.topology_weight * float((moments.totals**2).sum()) / total
-            A = A + mu * sla.block_diag(*(graph.roughness(X) for graph, X in zip(graphs, rows, strict=True)))
+            A = A + mu * sla.block_diag(*map(measure_roughness, graphs, rows))
         usual = joint.n_classes - 1
         # Without topology there are no more informative directions than classes less one: all others tie.
         k = self._size(usual, len(A) if self.topology_weight > 0.0 else min(usual, len(A)))
         found = JointProblem.with_ridge(A, moments.apart, rows[0].shape[1], self.regularization).directions(k)
-        found = found.fix_signs(moments.heights(found.source, found.target))
-        return self._conclude(joint, found, moments.middle(found.source, found.target))
+        return self._conclude_from_labels(joint, found, moments)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -274,8 +391,7 @@ class MTDA(Projection, BlockEstimator):
         problem = JointProblem.with_ridge(A, B, joint.source.space.dimension, self.regularization)
         found = problem.directions(min(joint.n_classes - 1, len(A))).above_zero()
         found = found.leading(self._size(len(found.values), len(found.values)))
-        found = found.fix_signs(moments.heights(found.source, found.target))
-        return self._conclude(joint, found, moments.middle(found.source, found.target))
+        return self._conclude_from_labels(joint, found, moments)
 
 
 def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -291,9 +407,9 @@ def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[Int
     (array([0, 1]), array([0.881, 0.881]))
     """
     centre, present = points.mean(axis=0), np.unique(y)
-    known = _unit(points - centre)
-    means = _unit(np.stack([known[y == c].mean(axis=0) for c in present]))
-    distances = np.sqrt(np.maximum(2.0 - 2.0 * _unit(new - centre) @ means.T, 0.0))
+    known = unit_rows(points - centre)
+    means = unit_rows(np.stack([known[y == c].mean(axis=0) for c in present]))
+    distances = np.sqrt(np.maximum(2.0 - 2.0 * unit_rows(new - centre) @ means.T, 0.0))
     probabilities = softmax(-distances, axis=1)
     return present[probabilities.argmax(axis=1)], probabilities.max(axis=1)
 
@@ -306,11 +422,6 @@ def select_surest(guesses: IntArray, sureness: FloatArray, share: float) -> IntA
         surest = rows[np.argsort(-sureness[rows], kind="stable")]
         parts.append(surest[: int(np.ceil(share * len(rows)))])
     return np.sort(np.concatenate(parts))
-
-
-def _unit(X: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    return np.asarray(X / np.where(lengths > 0.0, lengths, 1.0))
 
 
 # What a row of the other domain counts in the weight of a class, as in the release.
@@ -409,16 +520,17 @@ class CDSPP(Projection, BlockEstimator):
             # Each round trusts a larger share of its guesses; the last one only learns.
             if t < self.n_rounds:
                 y_target = _guess_labels((X, Y), domains, y_target, found, t / self.n_rounds)
-        space, attributes = self._conclude(joint, found, moments.middle(found.source, found.target))
+        space, attributes = self._conclude_from_labels(joint, found, moments)
         n_guessed = int((y_target != domains.target.y).sum())
-        return space, {**attributes, "n_guessed_": n_guessed, "codes": y_target}
+        attributes |= {"n_guessed_": n_guessed}
+        return space, attributes | {"codes": y_target} if n_guessed else attributes
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         """Fit, then make references of the rows that the last round learned from, under their guessed classes."""
         learned = super()._fit_domains(domains, settings)
-        codes = learned.pop("codes")
         if not learned["n_guessed_"]:
             return learned
+        codes = learned.pop("codes")
         learned_from = replace(domains, target=replace(domains.target, y=codes))
         references = References.of(learned_from, learned["common_space_"])
         rule = self._decision_rule(references, len(domains.classes))
@@ -435,8 +547,7 @@ class CDSPP(Projection, BlockEstimator):
             raise InputError(
                 "X_source: expected sums of classes that are not zero in both domains, got only zeros in one."
             )
-        found = found.leading(self._size(len(found.values), len(found.values)))
-        return found.fix_signs(moments.heights(found.source, found.target))
+        return found.leading(self._size(len(found.values), len(found.values)))
 
 
 def _guess_labels(rows: Both, domains: TwoDomains, y: IntArray, found: JointDirections, share: float) -> IntArray:
@@ -455,50 +566,23 @@ def _guess_labels(rows: Both, domains: TwoDomains, y: IntArray, found: JointDire
     return labels
 
 
-@dataclass(frozen=True, eq=False)
-class Correspondence:
-    """A table C (n_s, n_t) of weights, by what enters of it.
+def find_correspondence(rows: Both, domains: TwoDomains) -> tuple[Both, FloatArray]:
+    """Return the sums over rows and over columns of a table C (n_s, n_t) of weights, and XᵀCY (r_s, r_t).
 
-    Parameters
-    ----------
-    degrees : (array (n_s,), array (n_t,))
-        Its sums over rows and over columns.
-    products : array (r_s, r_t)
-        XᵀCY.
+    C has the weights of known pairs; without any, it is one for rows of the same class, by sums over classes.
     """
-
-    degrees: tuple[FloatArray, FloatArray]
-    products: FloatArray
-
-    @property
-    def total(self) -> float:
-        """The sum of the table."""
-        return float(self.degrees[0].sum())
-
-    @classmethod
-    def of(cls, made_of: str, rows: Both, domains: TwoDomains) -> Correspondence:
-        """Return the correspondence by "pairs" or "labels"."""
-        if made_of == "labels":
-            return cls.of_labels(rows, domains)
-        if domains.pairs is None:
-            raise InputError("pairs: expected known pairs of rows, got None.")
+    if domains.pairs is not None:
         places, shape = (domains.pairs.source, domains.pairs.target), (len(rows[0]), len(rows[1]))
         C: Matrix = sp.coo_array((domains.pairs.weights, places), shape=shape).tocsr()
-        degrees = np.asarray(C.sum(axis=1)).ravel(), np.asarray(C.sum(axis=0)).ravel()
-        return cls(degrees, np.asarray(rows[0].T @ (C @ rows[1])))
-
-    @classmethod
-    def of_labels(cls, rows: Both, domains: TwoDomains) -> Correspondence:
-        """Return the correspondence that is one for rows of the same class, from sums over classes."""
-        y = domains.source.y, domains.target.y
-        moments = LabelMoments.of(rows, y, len(domains.classes))
-        (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
-        # A row without a label, -1, finds the zero at the end.
-        degrees = np.append(n_t, 0.0)[y[0]], np.append(n_s, 0.0)[y[1]]
-        return cls(degrees, np.asarray(M_s @ M_t.T))
+        sums = np.asarray(C.sum(axis=1)).ravel(), np.asarray(C.sum(axis=0)).ravel()
+        return sums, np.asarray(rows[0].T @ (C @ rows[1]))
+    y = domains.source.y, domains.target.y
+    moments = LabelMoments.of(rows, y, len(domains.classes))
+    (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
+    # A row without a label, -1, finds the zero at the end.
+    return (np.append(n_t, 0.0)[y[0]], np.append(n_s, 0.0)[y[1]]), np.asarray(M_s @ M_t.T)
 
 
-CORRESPONDENCES = ("auto", "pairs", "labels")
 # The usual number of directions where pairs correspond.
 WITH_PAIRS = 20
 # A direction along which rows vary by no more than this part of their size says nothing.
@@ -517,7 +601,8 @@ class ManifoldAlignment(Projection):
 
     with the graphs :math:`W_s, W_t` of the nearest neighbours of either domain, and C (n_s, n_t) saying how much two
     rows correspond: Wang and Mahadevan, *A general framework for manifold alignment*, AAAI symposium 2009. The
-    largest λ are the smallest of the Laplacian D − W. It learns a metric from all rows and from what says that they
+    largest λ are the smallest of the Laplacian D − W. C is known pairs, with their weights, where they are given, and
+    else one for all rows of one class. It learns a metric from all rows and from what says that they
     correspond. Read in a public release, which normalises the Laplacian and constrains by :math:`Z^T Z`; here, as in
     the paper, by :math:`Z^T D Z`. Pairs are where it belongs: from labels it is no better than other systems.
 
@@ -525,9 +610,6 @@ class ManifoldAlignment(Projection):
     ----------
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
         The similarity within either domain; a kernel spans all rows, at the price of their Gram matrix.
-    correspondence : {"auto", "pairs", "labels"}
-        What C is: known pairs, with their weights, or one for all rows of one class. "auto" takes pairs where they
-        are given, and labels where not.
     n_components : int, optional
         How many directions to keep; None keeps 20 with pairs, else as many as there are classes, less one, and at
         most as many as the smaller domain has coordinates. A direction along which no row differs is left out.
@@ -544,7 +626,7 @@ class ManifoldAlignment(Projection):
 
     Attributes
     ----------
-    correspondence_ : str
+    correspondence_ : {"pairs", "labels"}
         What C was made of.
     common_space_, eigenvalues_, residual_, kernels_, references_, classes_
         As in :class:`CDSPP`.
@@ -564,36 +646,22 @@ class ManifoldAlignment(Projection):
     systems = (SystemFacts("manifold-alignment", "projections", "Wang & Mahadevan 2009", EVERYTHING),)
 
     takes_pairs = True
-    correspondence: str = "auto"
     correspondence_weight: float = 1.0
     graph_neighbors: int = 10
     regularization: float = 0.1
     correspondence_: str = field(init=False)
 
-    def _validate(self) -> None:
-        super()._validate()
-        check_choice(self.correspondence, "correspondence", CORRESPONDENCES)
-
-    def _check_use_of(self, pairs: Any) -> None:
-        super()._check_use_of(pairs)
-        if pairs is None and self.correspondence == "pairs":
-            raise InputError('pairs: expected known pairs of rows for correspondence="pairs", got None.')
-        if pairs is not None and self.correspondence == "labels":
-            raise InputError('pairs: expected None for correspondence="labels", got pairs.')
-
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
-        made_of = self.correspondence
-        if made_of == "auto":
-            made_of = "labels" if domains.pairs is None else "pairs"
+        made_of = "labels" if domains.pairs is None else "pairs"
         rows = coordinates_of_all_rows(domains, joint)
         if made_of == "labels":
             check_two_classes(domains)
         else:
             check_rows_differ(rows)
-        A, B = self._matrices(rows, Correspondence.of(made_of, rows, domains))
+        A, B = self._matrices(rows, *find_correspondence(rows, domains))
         usual = WITH_PAIRS if made_of == "pairs" else joint.n_classes - 1
         k = self._size(usual, min(X.shape[1] for X in rows))
         problem = JointProblem.with_ridge(A, B, rows[0].shape[1], self.regularization)
@@ -605,15 +673,15 @@ class ManifoldAlignment(Projection):
         space, attributes = self._conclude(joint, found, mean)
         return space, {**attributes, "correspondence_": made_of}
 
-    def _matrices(self, rows: Both, across: Correspondence) -> tuple[FloatArray, FloatArray]:
+    def _matrices(self, rows: Both, sums: Both, across: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return A = ZᵀDZ and B = ZᵀWZ."""
-        graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
+        graphs = [make_heat_graph(X, self.graph_neighbors) for X in rows]
         # The two graphs and the correspondence in one unit: equal total weight at a weight of one.
-        mu = self.correspondence_weight * sum(graph.total for graph in graphs) / (2.0 * across.total)
-        degrees = [graph.degrees + mu * own for graph, own in zip(graphs, across.degrees, strict=True)]
+        mu = self.correspondence_weight * sum(float(W.sum()) for W in graphs) / (2.0 * float(sums[0].sum()))
+        degrees = [np.ravel(W.sum(axis=1)) + mu * own for W, own in zip(graphs, sums, strict=True)]
         A = sla.block_diag(*((d[:, None] * X).T @ X for d, X in zip(degrees, rows, strict=True)))
-        within = [graph.products(X) for graph, X in zip(graphs, rows, strict=True)]
-        return A, np.block([[within[0], mu * across.products], [mu * across.products.T, within[1]]])
+        within = [X.T @ (W @ X) for W, X in zip(graphs, rows, strict=True)]
+        return A, np.block([[within[0], mu * across], [mu * across.T, within[1]]])
 
 
 def _drop_constant_direction(found: JointDirections, rows: Both, k: int) -> JointDirections:
@@ -710,11 +778,7 @@ class HeMap(Projection):
         check_choice(self.correspondence, "correspondence", ("pairs", "labels"))
 
     def _check_use_of(self, pairs: Any) -> None:
-        if pairs is None and self.needs_pairs:
-            raise InputError(
-                "pairs: expected known pairs of rows, as HeMap learns from nothing else and the order of rows is no "
-                'pairing (correspondence="labels" pairs rows of one class), got None.'
-            )
+        super()._check_use_of(pairs)
         if pairs is not None and not self.needs_pairs:
             raise InputError('pairs: expected None for correspondence="labels", got pairs.')
 
@@ -738,11 +802,10 @@ class HeMap(Projection):
 
 def take_paired_rows(joint: JointSpace) -> Both:
     """Return the rows of known pairs, pair by pair: one of weight w counts as w pairs."""
-    if joint.pairs is None:
-        raise InputError("pairs: expected known pairs of rows, got None.")
+    known = joint.known
     # Squared in every sum over pairs.
-    root = np.sqrt(joint.pairs.weights)[:, None]
-    S, T = joint.source.points[joint.pairs.source], joint.target.points[joint.pairs.target]
+    root = np.sqrt(known.weights)[:, None]
+    S, T = joint.source.points[known.source], joint.target.points[known.target]
     check_rows_differ((S, T))
     return root * S, root * T
 

@@ -182,10 +182,7 @@ class BlockEstimator(MappedEstimator):
             warn_about_features(joint.found.mean, deviations, "source", intercept=self.intercept)
         warn_about_columns(target, space.target.kernel, "target", intercept=self.intercept)
         warn_about_classes(np.flatnonzero(joint.found.counts), target.y, domains.classes)
-        return {
-            **{name: value for name, value in attributes.items() if name.endswith("_")},
-            **self._space_attributes(space, references, len(domains.classes)),
-        }
+        return {**attributes, **self._space_attributes(space, references, len(domains.classes))}
 
     def _joint_blocks(self, rows: Rows, target: Domain, n_classes: int, *, mean: bool = False) -> ManyRows:
         """Return the joint space of source rows in blocks; of all target rows, the mean only where it is needed."""

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._core.validation import FloatArray, IntArray, as_labels, check_column_names, check_matrix
+from isthmus._core.validation import FloatArray, as_labels, check_column_names, check_matrix
 from isthmus.estimators.base import SklearnCompatible, TwoDomainEstimator
 from isthmus.exceptions import InputError
 
@@ -95,19 +95,11 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
         columns = GivenSource(self.estimator, self.source)
         rows = self._check_rows(columns, X)
-        return self._holding(clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y)), columns)
-
-    def around(self, estimator: TwoDomainEstimator, X: Any) -> Self:
-        """Return the same with a system that was fitted already, to these target rows."""
-        columns = GivenSource(self.estimator, self.source)
-        self._check_rows(columns, X)
-        return self._holding(estimator, columns)
-
-    def _holding(self, estimator: TwoDomainEstimator, columns: GivenSource) -> Self:
+        fitted = clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y))
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update({name: value for name, value in vars(columns).items() if name.endswith("_in_")})
-        self.estimator_, self.classes_ = estimator, estimator.classes_
-        self.n_iter_ = getattr(estimator, "n_iter_", None)
+        self.estimator_, self.classes_ = fitted, fitted.classes_
+        self.n_iter_ = getattr(fitted, "n_iter_", None)
         return self
 
     def _call(self, method: str, X: Any, *others: Any) -> Any:
@@ -148,18 +140,6 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     def decision_function(self, X: Any) -> FloatArray:
         """Return scores of the classes, where the rule gives any."""
         return np.asarray(self._call("decision_function", X))
-
-    @available_if(has_method("kneighbors"))  # type: ignore[untyped-decorator]
-    def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[FloatArray, IntArray]:
-        """Return distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
-        distances, numbers = self._call("kneighbors", X, n_neighbors)
-        return distances, numbers
-
-    @available_if(has_method("pairwise_distances"))  # type: ignore[untyped-decorator]
-    def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """Return all distances (n, m) between rows A of one domain and rows B of another, or of the same."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.pairwise_distances(A, B, domains))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of labelled rows whose class is predicted; unlabelled rows do not count."""

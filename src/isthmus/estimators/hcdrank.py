@@ -15,17 +15,12 @@ from isthmus._core.validation import (
     IntArray,
     as_dense,
     as_generator,
-    as_labels,
-    check_length,
     check_number,
-    encode_all,
-    is_unlabelled,
 )
 from isthmus.data.domains import Domain, TwoDomains
-from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, check_equal_features, warn_about_data
+from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.common_space import DOMAINS
-from isthmus.geometry.kernels import Linear
 
 # Of the soft maximum of two eigenvalues, in units of the larger one: lowered step by step, each started twice.
 TEMPERATURES = np.repeat(10.0 ** -np.arange(1.0, 9.0), 2)
@@ -193,7 +188,6 @@ class HCDRank(TwoDomainEstimator):
         as_generator(self.random_state)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
-        check_equal_features(domains, "HFA")
         random, both = as_generator(self.random_state), {"source": domains.source, "target": domains.target}
         S, T = (self._differences(domain, name, random) for name, domain in both.items())
         unit = float(np.mean(np.concatenate([(D**2).sum(axis=1) for D in (S, T)]))) or 1.0
@@ -201,7 +195,7 @@ class HCDRank(TwoDomainEstimator):
         A, objective, gap = problem.solve(self.tol)
         if gap > self.tol * objective:
             warn(f"HCDRank: stopped at a gap of {gap / objective:.1e} (goal {self.tol:.0e}).", ConvergenceWarning)
-        warn_about_data(domains, (Linear(), Linear()), intercept=True)
+        warn_about_data(domains)
         directions = dict(zip(DOMAINS, A.T.copy(), strict=True))
         positions = {
             name: mean_scores(as_dense(domain.X) @ directions[name], domain.y, len(domains.classes))
@@ -220,19 +214,6 @@ class HCDRank(TwoDomainEstimator):
         """Return the score (n,) of each row: of two rows of one domain, the larger is preferred."""
         rows = self._rows(X, domain)
         return np.asarray(rows @ self.directions_[domain].astype(rows.dtype))
-
-    def share_in_order(self, X: Any, y: Any, domain: str = "target") -> float:
-        """Return the share of pairs of rows of different grades y (n,) whose scores are in the order of the grades.
-
-        Rows marked as unlabelled do not count.
-        """
-        scores, labels = self.rank(X, domain), as_labels(y, "y")
-        check_length(labels, len(scores), "y", "X")
-        known = ~is_unlabelled(labels)
-        grades, found = encode_all(labels[known], "y")
-        if len(found) < 2:
-            raise InputError(f"y: expected rows of two grades, got {len(found)}.")
-        return ordered_share(scores[known], grades)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Return the scores as the only coordinate (n, 1)."""
@@ -275,24 +256,6 @@ def draw_preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArra
         found.append(drawn)
     kept = np.concatenate(found)[:most]
     return kept[:, 0], kept[:, 1]
-
-
-def ordered_share(scores: FloatArray, grades: IntArray) -> float:
-    """Return the share of pairs of different grades (n,) whose scores are in their order; equal scores count half.
-
-    From sorted scores: a table of all pairs of rows is never made.
-
-    Examples
-    --------
-    >>> ordered_share(np.array([1.0, 2.0, 2.0, 0.0]), np.array([0, 0, 1, 1]))
-    0.375
-    """
-    right, total = 0.0, 0
-    for grade in range(1, int(grades.max()) + 1):
-        lower, own = np.sort(scores[grades < grade]), scores[grades == grade]
-        right += 0.5 * float(sum(np.searchsorted(lower, own, side=side).sum() for side in ("left", "right")))
-        total += len(lower) * len(own)
-    return right / total
 
 
 def mean_scores(scores: FloatArray, y: IntArray, n_classes: int) -> FloatArray:

@@ -1,4 +1,7 @@
-"""HFA: support vectors over augmented features, learned as one kernel machine."""
+"""Augmented features: HFA learns them, as one kernel machine (Duan et al. 2012); FeatureAugmentation copies them.
+
+The second takes domains of the same features, with a copy that both share and one of either's own (Daumé 2007).
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,14 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
-from isthmus._core.validation import (
-    FloatArray,
-    IntArray,
-    Matrix,
-    as_dense,
-    is_sparse,
-)
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import (
-    LABELS,
-    SystemFacts,
-    TargetClassifier,
-    check_two_classes,
-    warn_about_data,
-)
+from isthmus.estimators.base import LABELS, SystemFacts, TargetClassifier, check_two_classes, warn_about_data
+from isthmus.estimators.mapped import Learned, MetricEstimator
 from isthmus.exceptions import InputError
-from isthmus.geometry.kernels import RBF, Kernel, Laplacian, Linear, Precomputed, as_kernel
-from isthmus.geometry.spaces import centre_rows
+from isthmus.geometry.common_space import CommonSpace
+from isthmus.geometry.kernels import RBF, Kernel, Linear, Precomputed, as_kernel
+from isthmus.geometry.spaces import JointSpace, centre_rows, find_centre
 
 # Megabytes of kernel values that libsvm may keep.
 CACHE = 500
@@ -124,16 +117,20 @@ def _direct_sum(X: Matrix, Y: Matrix) -> Matrix:
     return np.block([[A, np.zeros((len(A), B.shape[1]))], [np.zeros((len(B), A.shape[1])), B]])
 
 
-def mean_square_rbf(X: Matrix, most: int = 2000) -> RBF:
-    """Return the RBF kernel exp(-d²/m) with m the mean of all squared distances of rows, also to themselves.
+# Rows whose distances the automatic bandwidth is made of; of more, a fixed sample.
+MOST = 2000
 
-    Of many rows a fixed sample is taken.
-    """
-    if X.shape[0] > most:
-        X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], most, replace=False))]
-    rows = as_dense(X)
-    mean = float(cdist(rows, rows, "sqeuclidean").mean())
-    return RBF(float(np.sqrt(mean / 2.0)) or 1.0)
+
+@dataclass(frozen=True)
+class MeanSquareRBF(RBF):
+    """The RBF kernel exp(-d²/m), with m the mean of all squared distances of rows, also to themselves."""
+
+    def resolve(self, X: Matrix) -> RBF:  # type: ignore[override]  # with a number it is one like any other
+        """Return the kernel with a bandwidth."""
+        if X.shape[0] > MOST:
+            X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], MOST, replace=False))]
+        rows = as_dense(X)
+        return RBF(float(np.sqrt(cdist(rows, rows, "sqeuclidean").mean() / 2.0)) or 1.0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -200,46 +197,93 @@ class HFA(TargetClassifier):
     machine_: KernelMachine = field(init=False)
     kernels_: tuple[Kernel, Kernel] = field(init=False)
 
-    def _validate(self) -> tuple[Kernel | None, Kernel | None]:
+    def _validate(self) -> tuple[Kernel, Kernel]:
         super()._validate()
-        names = "source_kernel", "target_kernel"
-        first, second = (_as_kernel_or_auto(getattr(self, name), name) for name in names)
-        return first, second
+        return _as_kernel(self.source_kernel, "source_kernel"), _as_kernel(self.target_kernel, "target_kernel")
 
-    def _fit_domains(self, domains: TwoDomains, settings: tuple[Kernel | None, Kernel | None]) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: tuple[Kernel, Kernel]) -> dict[str, Any]:
         check_two_classes(domains)
         target = domains.target
         known = target.labelled
         X, Y = domains.source.X.astype(np.float64), target.X[known].astype(np.float64)
-        centres = _centre(X, settings[0]), _centre(Y, settings[1])
+        centres = find_centre(X, settings[0]), find_centre(Y, settings[1])
         X, Y = centre_rows(X, centres[0]), centre_rows(Y, centres[1])
-        kernels = _resolve_kernel(settings[0], X), _resolve_kernel(settings[1], Y)
+        kernels = settings[0].resolve(X), settings[1].resolve(Y)
         y = np.concatenate([domains.source.y, target.y[known]])
         # The SVM on (1 + λ)K with bound C is the SVM on K with bound (1 + λ)C, whose α are (1 + λ) times as large.
         machine = DirectSum(X, Y, kernels).fit_machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
-        warn_about_data(domains, kernels, intercept=True)
+        warn_about_data(domains, kernels)
         return {"machine_": replace(machine, centre=centres[1]), "kernels_": kernels}
 
     def _scores(self, rows: Matrix) -> FloatArray:
         return self.machine_.scores(rows)
 
 
-def _as_kernel_or_auto(kernel: Any, name: str) -> Kernel | None:
-    """Return a kernel, or None for "auto"."""
-    if isinstance(kernel, str) and kernel == "auto":
-        return None
-    found = as_kernel(kernel, name)
+def _as_kernel(kernel: Any, name: str) -> Kernel:
+    found = MeanSquareRBF() if isinstance(kernel, str) and kernel == "auto" else as_kernel(kernel, name)
     if isinstance(found, Precomputed):
         raise InputError(f"{name}: expected a kernel of features, got 'precomputed'.")
     return found
 
 
-def _centre(X: Matrix, kernel: Kernel | None) -> FloatArray | None:
-    """Return the mean of dense rows for kernels of differences, which are rounding far from the origin; else None."""
-    if is_sparse(X) or not (kernel is None or isinstance(kernel, RBF | Laplacian)):
-        return None
-    return np.asarray(X.mean(axis=0))
+# The maps are a table of 2d × 3d numbers.
+WIDEST = 4096
 
 
-def _resolve_kernel(kernel: Kernel | None, X: Matrix) -> Kernel:
-    return mean_square_rbf(X) if kernel is None else kernel.resolve(X)
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeatureAugmentation(MetricEstimator):
+    r"""Three copies of the features, of which each domain leaves one empty; then any classifier.
+
+    .. math:: x \mapsto [x;\, x;\, 0], \qquad y \mapsto [y;\, 0;\, y], \qquad
+              M = \begin{bmatrix} 2I & I \\ I & 2I \end{bmatrix}
+
+    The maps are the same for all data: inner products are doubled within a domain. What is learned is the rule, by
+    default a linear support vector machine over source and labelled target rows, which finds what is common and what
+    is a domain's own. The domains have to have the same features: zeros in place of missing ones would pair features
+    that have nothing to do with each other, and without any shared feature only an intercept is shared, as in
+    :class:`~isthmus.HFA`.
+
+    H. Daumé III, *Frustratingly easy domain adaptation*, ACL 2007; the maps are as published, for any classifier.
+
+    Parameters
+    ----------
+    rule, references, n_neighbors, source_transformer, target_transformer
+        As in :class:`~isthmus.MLHD`, but for the defaults: a linear rule, learned from both domains.
+
+    Attributes
+    ----------
+    common_space_ : CommonSpace
+        The maps.
+    references_, kernels_, classes_
+        As in :class:`~isthmus.MLHD`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import FeatureAugmentation
+    >>> X, y = np.array([[-2.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), ["a", "a", "b", "b"]
+    >>> augmented = FeatureAugmentation().fit(X, y, X + [0.0, 3.0], ["a", None, None, "b"])
+    >>> augmented.transform([[7.0, 8.0]])
+    array([[7., 8., 0., 0., 7., 8.]])
+    >>> augmented.predict([[-1.5, 3.0], [1.5, 3.0]])
+    array(['a', 'b'], dtype=object)
+    """
+
+    systems = (SystemFacts("feature-augmentation", "related work", "Daumé 2007, equal features only", LABELS),)
+
+    equal_features = True
+    intercept = True  # the rule has one
+
+    rule: Any = "linear"
+    references: str = "both"
+
+    def _joint_space(self, domains: TwoDomains) -> JointSpace:
+        d = domains.source.X.shape[1]
+        if d > WIDEST:
+            raise InputError(f"X_source: expected at most {WIDEST} columns, of which three copies are made, got {d}.")
+        return JointSpace.of_features(domains)
+
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
+        copies = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+        W = np.kron(copies, np.eye(domains.source.X.shape[1]))
+        return CommonSpace(joint.source.space, joint.target.space, W), {}

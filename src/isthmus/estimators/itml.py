@@ -1,16 +1,17 @@
-"""ITML: a metric of one space from similar and dissimilar pairs (Davis et al. 2007), solved with a certificate."""
+"""ITML: a metric of one space from similar and dissimilar pairs (Davis et al. 2007), solved with a certificate.
+
+Saenko is the same across two domains that share their features (Saenko et al. 2010).
+"""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.random import RandomState
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._core.threads import cap_methods
@@ -28,8 +29,11 @@ from isthmus._core.validation import (
     is_sparse,
     is_unlabelled,
 )
+from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, SystemFacts
 from isthmus.estimators.logdet_base import (
     ITML_WEIGHT,
+    LogDetEstimator,
     SolverRun,
     as_bounds,
     as_pair_weight,
@@ -39,7 +43,10 @@ from isthmus.estimators.logdet_base import (
     make_label_problem,
     percentile_bounds,
 )
+from isthmus.estimators.mapped import Learned
 from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import CommonSpace
+from isthmus.geometry.spaces import JointSpace
 from isthmus.solvers.logdet import DualPoint
 from isthmus.solvers.result import Result, Solver
 
@@ -67,10 +74,20 @@ def draw_label_pairs(X: Any, y: Any, n_constraints: int | None, random: RandomSt
     return SignedPairs(rows[labelled], *draw_pairs(codes, most, random))
 
 
-def check_pairs(pairs: Any, y: Any, X: Any = None, n_columns: int | None = None) -> SignedPairs:
-    """Return pairs (m, 2, d) of points, or (m, 2) of row numbers of X; without signs y they count as similar."""
-    points, left, right = _ends(pairs, X, n_columns)
-    return SignedPairs(points, left, right, np.ones(len(left)) if y is None else _signs(y, len(left)))
+def check_pairs(pairs: Any, y: Any) -> SignedPairs:
+    """Return pairs (m, 2, d) of points with their signs y (m,)."""
+    try:
+        shape = np.shape(pairs)
+    except ValueError:
+        raise InputError("pairs: expected points of equal length, got unequal ones.") from None
+    if len(shape) != 3 or shape[1] != 2:
+        raise InputError(f"pairs: expected shape (m, 2, d), got {shape}.")
+    points = check_dense(np.reshape(pairs, (-1, shape[2])), "pairs").astype(np.float64)
+    check_length(y, shape[0], "y", "pairs")
+    sign = np.asarray(y)
+    if not np.isin(sign, (-1, 1)).all():
+        raise InputError("y: expected 1 for each similar and -1 for each dissimilar pair, got something else.")
+    return SignedPairs(points, np.arange(0, len(points), 2), np.arange(1, len(points), 2), sign.astype(np.float64))
 
 
 def check_dense(X: Any, name: str, n_columns: int | None = None) -> FloatArray:
@@ -93,38 +110,6 @@ def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
     if len(labelled) < 2:
         raise InputError(f"y: expected at least 2 labelled rows to make pairs of, got {len(labelled)} sample(s).")
     return labelled, encode_all(labels[labelled], "y")[0]
-
-
-def _ends(pairs: Any, X: Any, n_columns: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return points, and the numbers of those at either end of each pair."""
-    try:
-        shape = np.shape(pairs)
-    except ValueError:
-        raise InputError("pairs: expected points of equal length, got unequal ones.") from None
-    if X is None:
-        if len(shape) != 3 or shape[1] != 2:
-            raise InputError(f"pairs: expected shape (m, 2, d), or (m, 2) together with X, got {shape}.")
-        points = check_dense(np.reshape(pairs, (-1, shape[2])), "pairs", n_columns).astype(np.float64)
-        return points, np.arange(0, len(points), 2), np.arange(1, len(points), 2)
-    points, ends = check_dense(X, "X", n_columns).astype(np.float64), np.asarray(pairs)
-    if shape[1:] != (2,) or not len(ends) or ends.dtype.kind not in "iu":
-        raise InputError(f"pairs: expected row numbers of X, shape (m, 2), got {ends.dtype} of shape {shape}.")
-    if ends.min() < 0 or ends.max() >= len(points):
-        raise InputError(
-            f"pairs: expected row numbers from 0 to {len(points) - 1}, got {ends.min()} to {ends.max()}."
-        )
-    # Rows in no pair would only make the problem larger.
-    used, places = np.unique(ends, return_inverse=True)
-    left, right = places.reshape(shape).T
-    return points[used], left, right
-
-
-def _signs(y: Any, m: int) -> FloatArray:
-    check_length(y, m, "y", "pairs")
-    sign = np.asarray(y)
-    if not np.isin(sign, (-1, 1)).all():
-        raise InputError("y: expected 1 for each similar and -1 for each dissimilar pair, got something else.")
-    return sign.astype(np.float64)
 
 
 @cap_methods
@@ -173,8 +158,8 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     >>> from isthmus import ITML
     >>> pairs = [[[1, 7], [1, 2]], [[6, 3], [6, 9]], [[1, 5], [3, 5]], [[6, 5], [5, 6]]]
     >>> itml = ITML(10.0, bounds=(1.0, 4.0)).fit_pairs(pairs, [1, 1, -1, -1])
-    >>> itml.pair_distance(pairs).round(1)
-    array([0.9, 1.1, 3.5, 1.8])
+    >>> [float(np.linalg.norm(np.subtract(*itml.transform(pair))).round(1)) for pair in pairs]
+    [0.9, 1.1, 3.5, 1.8]
     """
 
     pair_weight: float | str = field(default="auto", kw_only=False)
@@ -200,15 +185,13 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         solver, random = self._validate(), as_random_state(self.random_state)
         return self._solve_pairs(draw_label_pairs(X, y, self.n_constraints, random), column_names(X), solver, random)
 
-    def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> Self:
-        """Learn from pairs (m, 2, d) of points, or (m, 2) of row numbers of X; y (m,) is 1 for similar, -1 for not.
+    def fit_pairs(self, pairs: Any, y: Any) -> Self:
+        """Learn from pairs (m, 2, d) of points; y (m,) is 1 for similar ones, -1 for others.
 
-        A point is measured for the automatic bounds as often as it is in a pair, a row of X once.
+        A point is measured for the automatic bounds as often as it is in a pair.
         """
         solver, random = self._validate(), as_random_state(self.random_state)
-        if y is None:
-            raise InputError("y: expected 1 or -1 for each pair, got None.")
-        return self._solve_pairs(check_pairs(pairs, y, X), column_names(X), solver, random)
+        return self._solve_pairs(check_pairs(pairs, y), column_names(pairs), solver, random)
 
     def _validate(self) -> SolverRun:
         """Return the solver, after a look at every parameter."""
@@ -256,42 +239,85 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         rows = check_dense(X, "X", self.n_features_in_)
         return np.asarray(rows @ self.components_.T.astype(rows.dtype))
 
-    def pair_distance(self, pairs: Any, X: Any = None) -> FloatArray:
-        """Return the learned distance (m,) of each pair, given as in :meth:`fit_pairs`."""
-        check_is_fitted(self, "components_")
-        differences = check_pairs(pairs, None, X, self.n_features_in_).differences
-        return np.asarray(np.linalg.norm(differences @ self.components_.T, axis=1))
-
-    def pair_score(self, pairs: Any, X: Any = None) -> FloatArray:
-        """Return the learned similarity (m,) of each pair: its distance, negative."""
-        return -self.pair_distance(pairs, X)
-
-    def score(self, pairs: Any, y: Any, X: Any = None) -> float:
-        """Return the area under the ROC curve: how often a similar pair is closer than a dissimilar one."""
-        similarity, sign = self.pair_score(pairs, X), check_pairs(pairs, y, X).sign
-        if len(np.unique(sign)) < 2:
-            raise InputError("y: expected both similar and dissimilar pairs to score, got one kind.")
-        return float(roc_auc_score(sign, similarity))
-
     def get_mahalanobis_matrix(self) -> FloatArray:
         """Return M (d, d)."""
         check_is_fitted(self, "components_")
         return np.asarray(self.components_.T @ self.components_)
-
-    def get_metric(self) -> Callable[..., float]:
-        """Return the distance of two points as a plain function ``distance(a, b, squared=False)``."""
-        check_is_fitted(self, "components_")
-        L = self.components_.copy()
-
-        def distance(a: Any, b: Any, squared: bool = False) -> float:
-            ends = [check_dense(np.atleast_2d(point), name, L.shape[1]) for point, name in ((a, "a"), (b, "b"))]
-            length = float(np.linalg.norm(L @ (ends[0] - ends[1])[0]))
-            return length**2 if squared else length
-
-        return distance
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Saenko(LogDetEstimator):
+    r"""Learn one metric from pairs across two domains with the same features.
+
+    .. math::
+
+       \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \lambda_2 \sum_{ij} \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij})
+       \quad\text{s.t.}\quad (x_i - y_j)^T M (x_i - y_j) \lessgtr \xi_{ij}
+
+    A source row x and a target row y of the same class should have a squared distance below u, of different classes
+    above l; ξ are these bounds with slack. This is ITML on cross-domain pairs: same-class pairs teach the metric to
+    ignore what differs between the domains, such as a shift of their means. M is a d × d matrix over the shared
+    features; ``get_mahalanobis_matrix()`` returns it for stacked features of both domains, [[M, M], [M, M]].
+
+    Parameters
+    ----------
+    pair_weight : float or "auto"
+        λ2 ≥ 0, the cost of a pair on the wrong side of its bound; "auto" divides 10,000 by the number of pairs.
+    bounds : (float, float) or "auto"
+        u < l, squared distances; "auto" takes 0.5 and 1.5 times the spread of the domains, as :class:`MLHD` does. The
+        spread does not include the shift between their means: the metric should ignore the shift, and bounds that
+        grew with it would demand pairs as far apart as the shift is long.
+    solver, tol, max_iter, rule, references, n_neighbors, source_transformer, target_transformer, progress
+        As in :class:`MLHD`.
+
+    Attributes
+    ----------
+    common_space_ : CommonSpace
+        The learned common space, into which both domains are mapped by the same matrix.
+    result_ : Result
+        The solver's result; ``result_.matrix()`` is M.
+    classes_ : array
+        The classes of the source.
+    pair_weight_ : float
+        λ2.
+    bounds_ : (float, float)
+        u and l.
+    n_iter_ : int
+        Iterations of the solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import Saenko
+    >>> X_source, y_source = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0]]), ["a", "a", "b", "b"]
+    >>> X_target, y_target = X_source + [0.0, 5.0], ["a", None, "b", None]
+    >>> saenko = Saenko().fit(X_source, y_source, X_target, y_target)
+    >>> saenko.pair_distance(X_source, X_target).round(1)
+    array([1.6, 1.6, 1.6, 1.6])
+    """
+
+    systems = (SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS),)
+
+    equal_features = True
+    intercept = True  # only differences of rows count
+
+    def _joint_space(self, domains: TwoDomains) -> JointSpace:
+        return JointSpace.of_features(domains)
+
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
+        bounds = as_bounds(self.bounds, joint.spread)
+        # Labelled rows of both domains stacked, in their shared coordinates.
+        rows = np.vstack([joint.source.points, joint.target.points])
+        rows -= rows.mean(axis=0)  # only differences count; a large offset would lose digits
+        pairs = make_label_pairs(rows, joint.y, [joint.runs], bounds)
+        problem, weight = make_label_problem(rows, pairs, self._pair_weight)
+        result = settings.result(problem)
+        W = result.components()
+        space = CommonSpace(joint.source.space, joint.target.space, np.vstack([W, W]))
+        return space, {"result_": result, "pair_weight_": weight, "bounds_": bounds, "n_iter_": result.n_iter}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number
 from isthmus.data.blocks import Partitions, as_partitions
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import TransformerParameters, TwoDomainEstimator, warn_about_data
@@ -119,10 +118,13 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
     def _fit_space(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         """Return the attributes to set after learning from a joint space; rows of the domains become references."""
         space, attributes = self._fit_joint(domains, joint, settings)
-        references = References.of(domains, space, attributes.pop("reference_weights", None))
+        references = self._make_references(domains, space, attributes.pop("reference_weights", None))
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
         return {**attributes, **self._space_attributes(space, references, len(domains.classes))}
+
+    def _make_references(self, domains: TwoDomains, space: CommonSpace, weights: Any) -> References:
+        return References.of(domains, space, weights)
 
     def _space_attributes(self, space: CommonSpace, references: References, n_classes: int) -> dict[str, Any]:
         """Return the attributes that every fitted system with a common space has."""
@@ -306,20 +308,6 @@ class MetricEstimator(MappedEstimator):
         squared = [np.diagonal(self.common_space_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
         return np.asarray(np.sqrt(np.concatenate(squared)))
 
-    def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
-        """Return the distance of a row of one domain to a row of another as a plain function of two rows."""
-        check_is_fitted(self, "common_space_")
-        names = two_names(domains)
-
-        def distance(a: Any, b: Any) -> float:
-            first, second = (row if is_sparse(row) else np.atleast_2d(row) for row in (a, b))
-            distances = self.pair_distance(first, second, names)
-            if len(distances) != 1:
-                raise InputError(f"a: expected a single row, got {len(distances)}.")
-            return float(distances[0])
-
-        return distance
-
     def get_mahalanobis_matrix(self) -> FloatArray:
         """Return M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
         check_is_fitted(self, "common_space_")
@@ -348,14 +336,6 @@ def centred_space(joint: JointSpace, maps: Both, means: Both, parts: tuple[int, 
     offsets = -np.vstack([mean @ W for mean, W in zip(means, maps, strict=True)])
     spaces = joint.source.space, joint.target.space
     return CommonSpace(*spaces, np.vstack(maps), projected=True, offsets=offsets, parts=parts)
-
-
-def check_metric(metric: Any, *names: str) -> None:
-    """Raise unless a parameter ``metric`` is one of these names, or an object that learns a metric."""
-    known = isinstance(metric, str) and metric in names
-    if not known and (isinstance(metric, str | type) or not hasattr(metric, "fit")):
-        listed = ", ".join(f'"{name}"' for name in names)
-        raise InputError(f"metric: expected {listed} or an object with fit(X, y), got {metric!r}.")
 
 
 def _decide(points: FloatArray, rule: DecisionRule, method: str, classes: NDArray[Any]) -> NDArray[Any]:

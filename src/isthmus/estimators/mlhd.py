@@ -8,22 +8,26 @@ One metric M over the direct sum of two domains, z = [x; 0] or [0; y], from pair
 
 A fit is: both domains in coordinates (:class:`~isthmus.geometry.spaces.JointSpace`); pairs with bounds, from labels
 or known pairs; the alignment of the means; one LogDet problem, solved with a certificate, whose factor maps into
-the common space. Below: what known pairs ask and in which coordinates, the problem over blocks of rows, the class.
+the common space. Below: what known pairs ask and in which coordinates, the problem over blocks of rows, the class,
+and fits along a grid of weights.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+from sklearn.base import clone
 
 from isthmus._core.linalg import RANK_TOLERANCE, principal_axes
 from isthmus._core.rows import ArrayRows, Rows
 from isthmus._core.validation import FloatArray, IntArray, as_dense, check_choice, check_flag, check_number
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
-from isthmus.estimators.base import EVERYTHING, RBF_KERNELS, SystemFacts
+from isthmus.estimators.base import EVERYTHING, RBF_KERNELS, SystemFacts, TrainingData
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet_base import (
     EQUAL,
@@ -38,12 +42,14 @@ from isthmus.estimators.logdet_base import (
     takes_blocks,
 )
 from isthmus.estimators.mapped import KernelParameters, Learned
-from isthmus.exceptions import InputError
+from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Linear
-from isthmus.geometry.spaces import DomainSpan, JointSpace
+from isthmus.geometry.spaces import DomainSpan, JointSpace, find_axes
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.newton import along_grid
+from isthmus.solvers.result import Result
 
 # The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit.
 ALIGNMENT_WEIGHT = 100.0
@@ -87,13 +93,6 @@ def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]
     )
 
 
-def check_paired_rows_differ(joint: JointSpace, known: KnownPairs) -> None:
-    """Raise where the paired rows of a domain are all the same: such pairs say nothing."""
-    for side, rows, name in ((joint.source, known.source, "source"), (joint.target, known.target, "target")):
-        if not principal_axes(side.points[rows]).axes.size:
-            raise InputError(f"pairs: expected {name} rows that differ from each other, got equal ones.")
-
-
 def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> tuple[tuple[Pairs, ...], IntArray]:
     """Return the blocks without rows that are in no pair, with weights times a factor, and the rows that are left."""
     used = np.zeros(n_rows, dtype=bool)
@@ -111,34 +110,16 @@ def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> t
     return tuple(drop(block) for block in blocks), np.flatnonzero(used)
 
 
-@dataclass(frozen=True, eq=False)
-class PairedSpace:
-    """Both domains in the span of the rows that are learned from, at one scale.
+def span_used_rows(joint: JointSpace, used: IntArray, *, mean: bool) -> FloatArray:
+    """Return the maps (r_s + r_t, q) of a joint space to the span of rows that are learned from, at one scale.
 
-    Parameters
-    ----------
-    rows : FloatArray
-        Those rows (m, q), source first.
-    shift : FloatArray
-        z̄ (q,).
-    maps : FloatArray
-        The coordinates of the joint space in terms of these, (r_s + r_t, q).
+    The means of all rows belong to it where they count too.
     """
-
-    rows: FloatArray
-    shift: FloatArray
-    maps: FloatArray
-
-    @classmethod
-    def of(cls, joint: JointSpace, used: IntArray, *, mean: bool) -> PairedSpace:
-        """Return the span of these rows of the joint space, and of the means of all rows where they count too."""
-        n, sides = len(joint.source.points), (joint.source, joint.target)
-        points = [side.points[rows] for side, rows in zip(sides, (used[used < n], used[used >= n] - n), strict=True)]
-        # The scale goes into the basis: the rows, the shift and the maps of new rows all get it from there.
-        bases = [scale * _basis(P, side, mean) for P, side, scale in zip(points, sides, _scales(*sides), strict=True)]
-        rows = sla.block_diag(*(P @ Q for P, Q in zip(points, bases, strict=True)))
-        maps = sla.block_diag(*bases)
-        return cls(np.asarray(rows), joint.shift @ maps, np.asarray(maps))
+    n, sides = len(joint.source.points), (joint.source, joint.target)
+    points = [side.points[rows] for side, rows in zip(sides, (used[used < n], used[used >= n] - n), strict=True)]
+    # The scale goes into the basis: the rows, the shift and the maps of new rows all get it from there.
+    bases = [scale * _basis(P, side, mean) for P, side, scale in zip(points, sides, _scales(*sides), strict=True)]
+    return np.asarray(sla.block_diag(*bases))
 
 
 def _basis(points: FloatArray, side: DomainSpan, mean: bool) -> FloatArray:
@@ -166,14 +147,6 @@ def is_large(joint: JointSpace) -> bool:
     # One end at zero is enough to tell two rows apart, so the shortest rows of both are added.
     shortest = [float(np.einsum("ij,ij->i", side.points, side.points).min()) for side in (joint.source, joint.target)]
     return sum(shortest) > EQUAL * (joint.source.squared + joint.target.squared)
-
-
-def make_block_problem(
-    joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None, rows: Rows
-) -> BlockProblem:
-    """Bound all pairs of source rows and target points by whether labels agree: a table of classes by target rows."""
-    sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
-    return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -395,7 +368,10 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
         if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
             source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
             weight = self._pair_weight(source.n * len(joint.target.points))
-            return make_block_problem(joint, bounds, weight, alignment, source), weight
+            # A table of classes by target rows says all: source rows of one class have the same bounds.
+            sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
+            table = sign, weight, np.where(sign > 0, *bounds)
+            return BlockProblem(source, joint.target.points, *table, alignment), weight
         rows = joint.rows
         blocks = make_label_pairs(rows, joint.y, self._runs(joint), bounds)
         return make_label_problem(rows, blocks, self._pair_weight, alignment)
@@ -404,18 +380,19 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
         self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float], pair_weight: float
     ) -> tuple[LogDetProblem, FloatArray]:
         """Return the problem with known pairs among the pairs across, and the map to the coordinates of its rows."""
-        check_paired_rows_differ(joint, known)
+        for side, numbers, name in ((joint.source, known.source, "source"), (joint.target, known.target, "target")):
+            find_axes(side.points[numbers], f"pairs: expected {name}")
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
         across, *within = (make_label_block(joint.y, run, by_label) for run in self._runs(joint))
         asked = drop_coincident_pairs(rows, [add_known_pairs(across, known, bounds), *within])
         blocks, used = drop_unused_rows(asked, len(rows), pair_weight)
-        space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
+        maps, alignment = span_used_rows(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
             slack, total = self._slack(joint.spread), float(known.weights.sum())
             # The pair of means weighs as much as all known pairs, in the unit of their bound.
             weight = self._alignment_weight(joint.spread, known=True) * total
-            alignment = Alignment(space.shift, weight / bounds[0] if slack is None else weight, slack)
-        return LogDetProblem(space.rows, blocks, alignment), space.maps
+            alignment = Alignment(joint.shift @ maps, weight / bounds[0] if slack is None else weight, slack)
+        return LogDetProblem(rows[used] @ maps, blocks, alignment), maps
 
     def _runs(self, joint: JointSpace) -> list[tuple[slice, slice]]:
         """Return the runs of rows between which pairs are bounded: across the domains first."""
@@ -441,3 +418,81 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
         sides = ((domains.source.X, "source"), (domains.target.X, "target"))
         points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
         return principal_axes(points).leading(k).axes
+
+
+def weight_path(
+    estimator: MLHD,
+    X_source: Any,
+    y_source: Any,
+    X_target: Any,
+    y_target: Any,
+    *,
+    alignment_weights: Sequence[float | str] | None = None,
+    pair_weights: Sequence[float | str] | None = None,
+    pairs: Any = None,
+) -> Iterator[MLHD]:
+    """Yield fitted systems along a grid of weights, each started from its neighbours.
+
+    Each has the metric that ``clone(estimator).set_params(alignment_weight=λ1, pair_weight=λ2).fit(…)`` would have,
+    to the tolerance, in about a third of the time (docs/scale.md); the axes of the common space may be turned. They
+    come with λ1 changing fastest; who does not keep them holds one at a time.
+
+    Parameters
+    ----------
+    estimator : MLHD
+        The system; it is cloned and never changed.
+    X_source, y_source, X_target, y_target, pairs
+        As for ``fit``.
+    alignment_weights, pair_weights : sequence, optional
+        λ1 and λ2, in an order in which neighbours are alike; None for what the estimator has.
+
+    Examples
+    --------
+    >>> from isthmus import MLHD, weight_path
+    >>> from isthmus.data.datasets import load_digits
+    >>> d = load_digits(labelled_per_class=3)
+    >>> rows = d.X_source, d.y_source, d.X_target, d.y_target
+    >>> path = weight_path(MLHD(tol=1e-4), *rows, alignment_weights=[0.1, 1.0], pair_weights=[0.01, 0.1])
+    >>> [(model.alignment_weight, model.pair_weight, model.result_.status.value) for model in path]
+    [(0.1, 0.01, 'optimal'), (1.0, 0.01, 'optimal'), (0.1, 0.1, 'optimal'), (1.0, 0.1, 'optimal')]
+    """
+    if not isinstance(estimator, MLHD):
+        raise InputError(f"estimator: expected an MLHD, got {type(estimator).__name__}.")
+    first, second = _as_weights(estimator, alignment_weights, pair_weights)
+
+    def make(i: int, j: int) -> MLHD:
+        model: MLHD = clone(estimator).set_params(alignment_weight=first[i], pair_weight=second[j])
+        return model
+
+    for i, j in np.ndindex(len(first), len(second)):
+        make(i, j)._validate()  # before anything is computed
+    data = TrainingData(X_source, y_source, X_target, y_target, pairs)
+    return _fit_grid(make, data, len(first), len(second))
+
+
+def _as_weights(estimator: MLHD, *given: Any) -> list[list[Any]]:
+    """Return λ1 and λ2 of the rows and of the columns of a grid."""
+    found = []
+    for values, name in zip(given, ("alignment_weight", "pair_weight"), strict=True):
+        values = [getattr(estimator, name)] if values is None else values
+        flat = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str)
+        if not flat or not len(values) or any(np.ndim(value) for value in values):
+            raise InputError(f"{name}s: expected a list of weights, got {values!r:.60}.")
+        found.append(list(values))
+    return found
+
+
+def _fit_grid(make: Callable[[int, int], MLHD], data: TrainingData, n_rows: int, n_columns: int) -> Iterator[MLHD]:
+    fitted: list[MLHD] = []  # one at most: who gets a model is the only one to hold it
+
+    def solve(i: int, j: int, start: FloatArray | None) -> Result[Any]:
+        model = make(i, j)
+        settings = replace(model._validate(), start=lambda problem, *spaces: start)
+        with warnings.catch_warnings():
+            if i or j:  # the rows are those of the first fit, which warned about them
+                warnings.simplefilter("ignore", DataWarning)
+            fitted.append(model._fit(data, settings))
+        return model.result_
+
+    for _ in along_grid(solve, n_rows, n_columns):
+        yield fitted.pop()

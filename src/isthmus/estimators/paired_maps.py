@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from isthmus._core.linalg import PrincipalAxes, principal_axes
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number, is_sparse
-from isthmus.data.domains import KnownPairs, TwoDomains
+from isthmus._core.linalg import PrincipalAxes
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
+from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import Both, Learned, MetricEstimator, centred_space, check_metric
-from isthmus.exceptions import InputError
-from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.kernels import Kernel
+from isthmus.estimators.mapped import KernelParameters, Learned, MetricEstimator, centred_space
 from isthmus.geometry.row_blocks import CentredRows, Layout, RowPairs, compute_pair_moments
-from isthmus.geometry.spaces import JointSpace
-from isthmus.maps.canonical import gram_axes
+from isthmus.geometry.spaces import JointSpace, find_axes
+from isthmus.maps.canonical import gram_axes, unit_rows
 from isthmus.maps.regression import (
     PENALTIES,
     SMALLEST,
@@ -41,26 +37,6 @@ class PairedMap(MetricEstimator):
     needs_pairs = True
     intercept = True
 
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "linear",
-        target_kernel: Kernel | str = "linear",
-        *,
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-
-def check_pairs(joint: JointSpace) -> KnownPairs:
-    """Return the known pairs; raise where there are none."""
-    if joint.pairs is None:
-        raise InputError("pairs: expected known pairs of rows, got None.")
-    return joint.pairs
-
 
 def centre_pairs(
     joint: JointSpace,
@@ -70,15 +46,13 @@ def centre_pairs(
     What is outside the span of the paired rows is left out: a map learned from them says nothing there, and as part
     of a row's length it only blurs the cosines (Reuters, 30 pairs: recall@1 .47 with it, .61 without).
     """
-    known = check_pairs(joint)
+    known = joint.known
     weights = known.weights
     sides = (joint.source, known.source, "source"), (joint.target, known.target, "target")
     points, axes = [], []
     for side, rows, name in sides:
         X = side.points[rows]
-        axes.append(principal_axes(X, weights=weights))
-        if not axes[-1].axes.shape[1]:
-            raise InputError(f"pairs: expected {name} rows that differ from each other, got equal ones.")
+        axes.append(find_axes(X, f"pairs: expected {name}", weights=weights))
         points.append((X - axes[-1].mean) @ axes[-1].axes)
     return (points[0], points[1]), (axes[0], axes[1]), weights
 
@@ -90,15 +64,8 @@ def as_penalties(penalty: Any) -> FloatArray:
     return np.array([check_number(penalty, "penalty", low=0.0, strict=True)])
 
 
-def space_from_axes(
-    joint: JointSpace, axes: tuple[PrincipalAxes, PrincipalAxes], maps: Both, parts: tuple[int, ...]
-) -> CommonSpace:
-    """Return the common space of maps (ρ, k) from the principal axes of the paired rows, centred on their means."""
-    W_s, W_t = (each.axes @ A for each, A in zip(axes, maps, strict=True))
-    return centred_space(joint, (W_s, W_t), (axes[0].mean, axes[1].mean), parts)
-
-
-class Procrustes(PairMomentEstimator, PairedMap):
+@dataclass(kw_only=True, eq=False, repr=False)
+class Procrustes(PairMomentEstimator, PairedMap, KernelParameters):
     r"""Turn either domain onto the other, so that paired rows agree best.
 
     .. math:: \max_{U, V} \sum_i w_i \langle U^T a_i, V^T b_i \rangle \quad\text{s.t.}\quad U^T U = V^T V = I
@@ -139,7 +106,7 @@ class Procrustes(PairMomentEstimator, PairedMap):
         return super()._joint_space(domains) if sparse else MetricEstimator._joint_space(self, domains)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
-        known = check_pairs(joint)
+        known = joint.known
         X, Y = joint.source.points[known.source], joint.target.points[known.target]
         turned = fit_procrustes(X, Y, weights=None if (known.weights == 1.0).all() else known.weights)
         if not len(turned.values):
@@ -148,16 +115,17 @@ class Procrustes(PairMomentEstimator, PairedMap):
         return centred_space(joint, (turned.U, turned.V), means, (len(turned.values),)), {}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PulledBackMetric(PairedMap):
     r"""Learn a metric where labels are, and carry it to where pairs lead.
 
     .. math:: M_t = R\, M_s R^T, \qquad
               R = \arg\min_R \sum_i w_i \lVert a_i - R^T b_i \rVert^2 + \lambda \lVert R \rVert^2
 
-    over known pairs :math:`(a_i, b_i)`, centred on their means. :math:`M_s` is a metric of the source alone, learned
-    from its labels; R translates target rows into the source's features, and distances are measured there: within
-    the target (``references="target"``), and across (the default). Columns are taken as they are: reduce wide tables
-    first.
+    over known pairs :math:`(a_i, b_i)`, centred on their means. :math:`M_s` is a metric of the source alone, that of
+    :class:`ITML` where rows of two classes are labelled, and the Euclidean one elsewhere; R translates target rows
+    into the source's features, and distances are measured there: within the target (``references="target"``), and
+    across (the default). Columns are taken as they are: reduce wide tables first.
 
     **Our reading.** G.-J. Qi, C. C. Aggarwal and T. S. Huang, *Transfer learning of distance metrics by cross-domain
     metric sampling across heterogeneous spaces*, SDM 2012, learns a metric of the target from a metric of the source
@@ -166,10 +134,6 @@ class PulledBackMetric(PairedMap):
 
     Parameters
     ----------
-    metric : "auto", "euclidean" or object
-        :math:`M_s`. An object with ``fit(X, y)`` and ``components_`` (k, d), such as ITML, is cloned and fitted to
-        the labelled source rows; "auto" is ``ITML(random_state=0)`` where source rows of two classes are labelled,
-        and the Euclidean metric elsewhere.
     penalty : float or "auto"
         λ > 0 in units of the mean eigenvalue of the paired target rows' Gram matrix; "auto" has the least error of
         leaving out each pair in turn.
@@ -203,27 +167,12 @@ class PulledBackMetric(PairedMap):
         SystemFacts("pulled-back", "related work", "after Qi et al. 2012, our reading", "pairs, source labels"),
     )
 
-    learner_: Any
-    penalty_: float
-    metric: Any
-    penalty: float | str
-
-    def __init__(
-        self,
-        *,
-        metric: Any = "auto",
-        penalty: float | str = "auto",
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    penalty: float | str = "auto"
+    learner_: Any = field(init=False)
+    penalty_: float = field(init=False)
 
     def _validate(self) -> FloatArray:
         super()._validate()
-        check_metric(self.metric, "auto", "euclidean")
         return as_penalties(self.penalty)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
@@ -243,15 +192,12 @@ class PulledBackMetric(PairedMap):
         """Return the metric of the source, or None for the Euclidean one."""
         known = domains.source.labelled
         X, y = domains.source.X[known], domains.source.y[known]
-        automatic, taught = isinstance(self.metric, str), len(np.unique(y)) > 1
-        if automatic and (self.metric == "euclidean" or not taught):
-            return None
-        if not taught:
-            raise InputError("metric: expected labelled source rows of two classes for a learner, got fewer.")
-        return (ITML(random_state=0) if automatic else clone(self.metric)).fit(as_dense(X), y)
+        # Without classes, rows are measured plainly.
+        return ITML(random_state=0).fit(as_dense(X), y) if len(np.unique(y)) > 1 else None
 
 
-class RelativeRepresentations(PairedMap):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RelativeRepresentations(PairedMap, KernelParameters):
     r"""Describe the rows of either domain by their cosines to the paired rows of that domain.
 
     .. math:: a \mapsto (\cos(a, a_1), \dots, \cos(a, a_P)), \qquad b \mapsto (\cos(b, b_1), \dots, \cos(b, b_P))
@@ -287,12 +233,10 @@ class RelativeRepresentations(PairedMap):
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         both, axes, weights = centre_pairs(joint)
-        maps = []
-        for X in both:
-            lengths = np.linalg.norm(X, axis=1)
-            # The length of the row itself scales all of its cosines alike, and the point is scaled anyway.
-            maps.append((X / np.where(lengths > 0.0, lengths, 1.0)[:, None]).T * np.sqrt(weights))
-        return space_from_axes(joint, axes, (maps[0], maps[1]), (len(weights),)), {}
+        # The length of a row itself scales all of its cosines alike, and its point is scaled anyway.
+        M_s, M_t = (unit_rows(X).T * np.sqrt(weights) for X in both)
+        W_s, W_t = axes[0].axes @ M_s, axes[1].axes @ M_t
+        return centred_space(joint, (W_s, W_t), (axes[0].mean, axes[1].mean), (len(weights),)), {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +290,7 @@ class PairedSpan:
     @classmethod
     def of(cls, joint: JointSpace) -> PairedSpan:
         """Take the pairs of a joint space; from one Gram matrix, unless that would lose digits that rows have."""
-        known = check_pairs(joint)
+        known = joint.known
         if isinstance(joint, MomentPairs):
             pairs, weight = joint.many, joint.moments.weight
         else:
@@ -393,10 +337,8 @@ class PairedSpan:
         return RidgeFit(map_, penalty, place, error)
 
 
-WAYS = ("both", "to target", "to source")
-
-
-class RidgeMap(PairMomentEstimator, PairedMap):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RidgeMap(PairMomentEstimator, PairedMap, KernelParameters):
     r"""Predict the rows of either domain from those of the other, and compare with what is there.
 
     .. math::
@@ -418,8 +360,6 @@ class RidgeMap(PairMomentEstimator, PairedMap):
         of the paired rows.
     penalty : float or "auto"
         λ > 0 for both ways, in units of the mean eigenvalue of the paired rows' Gram matrix.
-    ways : {"both", "to target", "to source"}
-        Which cosines count.
     rule, references, n_neighbors, source_transformer, target_transformer
         As in :class:`MLHD`.
 
@@ -455,37 +395,19 @@ class RidgeMap(PairMomentEstimator, PairedMap):
         SystemFacts("ridge-rbf", "maps of pairs", "kernel ridge, both ways", PAIRS, options=RBF_KERNELS),
     )
 
-    penalties_: tuple[float, float]
-    penalty: float | str
-    ways: str
-
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "linear",
-        target_kernel: Kernel | str = "linear",
-        *,
-        penalty: float | str = "auto",
-        ways: str = "both",
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    penalty: float | str = "auto"
+    penalties_: tuple[float, float] = field(init=False)
 
     def _validate(self) -> FloatArray:
         super()._validate()
-        check_choice(self.ways, "ways", WAYS)
         return as_penalties(self.penalty)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         pairs = PairedSpan.of(joint)
         f, g = pairs.fit_ridge(settings), pairs.fit_ridge(settings, back=True)
         a, b = pairs.axes
-        # A half is a pair of maps into one domain, along its axes: the prediction, and the row itself.
-        halves = {"to target": (f.map.W, b.axes), "to source": (a.axes, g.map.W)}
-        kept = list(halves.values()) if self.ways == "both" else [halves[self.ways]]
-        W_s, W_t = (np.hstack([half[k] for half in kept]) for k in (0, 1))
-        space = centred_space(joint, (W_s, W_t), (a.mean, b.mean), tuple(half[0].shape[1] for half in kept))
+        # Two halves, each a map of both domains into one of them: the prediction, and the row itself along its axes.
+        halves = (f.map.W, b.axes), (a.axes, g.map.W)
+        W_s, W_t = (np.hstack([half[k] for half in halves]) for k in (0, 1))
+        space = centred_space(joint, (W_s, W_t), (a.mean, b.mean), tuple(half[0].shape[1] for half in halves))
         return space, {"penalties_": (f.penalty, g.penalty)}

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from isthmus.estimators.mapped import Learned, MetricEstimator
 from isthmus.estimators.paired_maps import RidgeMap
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace
-from isthmus.geometry.similarity import Background, Scored, hub_scores
+from isthmus.geometry.similarity import Scored, hub_scores
 from isthmus.geometry.spaces import JointSpace
 from isthmus.retrieval.rules import Measure, References
 
@@ -159,7 +159,7 @@ class SharedSpace(CommonSpace):
     @classmethod
     def of(cls, learned: CommonSpace, block: SharedBlock, scales: Sequence[float]) -> SharedSpace:
         """Put a block next to a learned space of distances."""
-        values = {field.name: getattr(learned, field.name) for field in fields(CommonSpace)}
+        values = {each.name: getattr(learned, each.name) for each in fields(CommonSpace)}
         return cls(**values, block=block, scales=tuple(map(float, scales)))
 
     @property
@@ -197,7 +197,7 @@ class SharedSpace(CommonSpace):
     @property
     def learned(self) -> CommonSpace:
         """The space without the block."""
-        return CommonSpace(**{field.name: getattr(self, field.name) for field in fields(CommonSpace)})
+        return CommonSpace(**{each.name: getattr(self, each.name) for each in fields(CommonSpace)})
 
     def squared_distances(self, A: Any, B: Any, domains: tuple[str, str]) -> FloatArray:
         """Return all squared distances (n, m) between rows of the named domains, which may be the same one."""
@@ -343,6 +343,7 @@ def _select_references(domains: TwoDomains) -> TwoDomains:
     return replace(domains, source=source, target=target)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SharedFeatureUnion(MetricEstimator):
     r"""A system that learns from known pairs, with the features that both domains share next to its map.
 
@@ -405,43 +406,24 @@ class SharedFeatureUnion(MetricEstimator):
     takes_pairs = True
     needs_pairs = True
 
-    shared_used_: bool
-    weights_: dict[str, float]
-    likelihood_ratios_: dict[str, float]
-    estimator: Any
-    columns: Any
-    n_terms: int
-    n_projections: int
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        columns: Any = None,
-        n_terms: int = 0,
-        *,
-        n_projections: int = 4096,
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    estimator: Any = field(default=None, kw_only=False)
+    columns: Any = field(default=None, kw_only=False)
+    n_terms: int = field(default=0, kw_only=False)
+    n_projections: int = 4096
+    shared_used_: bool = field(init=False)
+    weights_: dict[str, float] = field(init=False)
+    likelihood_ratios_: dict[str, float] = field(init=False)
 
     def _validate(self) -> Any:
         super()._validate()
         check_number(self.n_terms, "n_terms", low=0, whole=True)
         check_number(self.n_projections, "n_projections", low=1, whole=True)
         system = self._system()
-        if (
-            not isinstance(system, MetricEstimator)
-            or not system.takes_pairs
-            or isinstance(system, SharedFeatureUnion)
-        ):
-            raise InputError(f"estimator: expected a system that learns a metric from pairs, got {system!r:.60}.")
-        if system.source_transformer is not None or system.target_transformer is not None:
+        learns = isinstance(system, MetricEstimator) and not isinstance(system, SharedFeatureUnion)
+        if not (learns and system.takes_pairs and system.source_transformer is system.target_transformer is None):
             raise InputError(
-                f"estimator: expected no transformers in it, got {system!r:.60}; give them to the union."
+                "estimator: expected a system that learns a metric from pairs, without transformers (those are the "
+                f"union's), got {system!r:.60}."
             )
         return system._validate()
 
@@ -449,13 +431,14 @@ class SharedFeatureUnion(MetricEstimator):
         return RidgeMap() if self.estimator is None else self.estimator
 
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
-        prepared, given = self._prepare(data), self.columns
+        domains, attributes = self._prepare(data)
         A, B = data.X_source, data.X_target
-        if prepared.transformers["source"] is not None or prepared.transformers["target"] is not None:
-            A, B = prepared.domains.source.X, prepared.domains.target.X  # these have no names any more
-        nothing = given is not None and not len(given)
-        columns = None if nothing else find_common_columns(given, A, B, "columns")
-        return self._run_fit(prepared, (settings, np.zeros((0, 2), dtype=np.intp) if columns is None else columns))
+        if self.source_transformer is not None or self.target_transformer is not None:
+            A, B = domains.source.X, domains.target.X  # these have no names any more
+        nothing = self.columns is not None and not len(self.columns)
+        columns = None if nothing else find_common_columns(self.columns, A, B, "columns")
+        columns = np.zeros((0, 2), dtype=np.intp) if columns is None else columns
+        return {**self._run_fit(domains, (settings, columns)), **attributes}
 
     def _fit_domains(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         for domain, name in ((domains.source, "X_source"), (domains.target, "X_target")):
@@ -463,14 +446,12 @@ class SharedFeatureUnion(MetricEstimator):
                 raise InputError(f"{name}: expected columns before the {self.n_terms} of terms, got none.")
         self._check_references(domains)
         own, system = self._strip_domains(domains, settings[1]), self._system()
-        space, attributes = self._fit_joint(domains, system._joint_space(own), settings)
-        weights = attributes.pop("reference_weights", None)
-        references = replace(References.of(_select_references(domains), space), weights=weights)
-        rule = self._decision_rule(references, len(domains.classes))
-        kernels = space.source.kernel, space.target.kernel
-        warn_about_data(own, kernels, intercept=system.intercept)
-        common = {"common_space_": space, "kernels_": kernels, "_background": Background.of(domains, space)}
-        return {**attributes, **common, "references_": references, "_rule": rule}
+        learned = self._fit_space(system._joint_space(own), domains, settings)
+        warn_about_data(own, learned["kernels_"], intercept=system.intercept)
+        return learned
+
+    def _make_references(self, domains: TwoDomains, space: CommonSpace, weights: Any) -> References:
+        return References.of(_select_references(domains), space)
 
     def _strip_domains(self, domains: TwoDomains, columns: IntArray) -> TwoDomains:
         """Return the domains without shared numbers and terms."""
@@ -483,8 +464,7 @@ class SharedFeatureUnion(MetricEstimator):
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         inner, columns = settings
         system, pairs = self._system(), domains.pairs
-        if pairs is None:
-            raise InputError("pairs: expected known pairs of rows, got None.")
+        assert pairs is not None  # fit asked for them
         own = self._strip_domains(domains, columns)
         learned, attributes = system._fit_joint(own, joint, inner)
         block = SharedBlock.of(domains, columns, int(self.n_terms), int(self.n_projections))

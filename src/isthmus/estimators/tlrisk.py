@@ -7,21 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import InputTags
 
-from isthmus._core.validation import (
-    FloatArray,
-    IntArray,
-    Matrix,
-    check_choice,
-    check_number,
-    is_sparse,
-)
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
-from isthmus.estimators.base import (
-    SystemFacts,
-    TargetClassifier,
-)
+from isthmus.estimators.base import SystemFacts, TargetClassifier
 from isthmus.exceptions import InputError
 
 MEASURES = ("cosine", "kl", "pearson")
@@ -131,9 +120,6 @@ class TLRisk(TargetClassifier):
         rows = self._rows(X, domain)
         scores = self._scores(rows)
         return np.where(np.isneginf(scores), 0.0, scores).astype(rows.dtype, copy=False)
-
-    def _own_tags(self, domain: str) -> InputTags:
-        return InputTags(sparse=True, positive_only=True)
 
 
 def check_non_negative(X: Matrix, name: str) -> Matrix:

@@ -1,4 +1,7 @@
-"""GW, FGW and COOT: optimal transport between the rows of a fit, by POT."""
+"""Optimal transport: GW, FGW and COOT between the rows of a fit, by POT; KPG-RL guided by key points.
+
+The first three name the unlabelled rows of the fit; the last moves the source to the target, and learns there.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +10,18 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from scipy.special import softmax, xlogy
+from sklearn.svm import LinearSVC
 
-from isthmus._core.validation import (
-    UNLABELLED,
-    FloatArray,
-    IntArray,
-    Matrix,
-    as_dense,
-    check_choice,
-)
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import (
-    LABELS_AND_ROWS,
-    SystemFacts,
-    TargetClassifier,
-    warn_about_data,
-)
-from isthmus.exceptions import InputError, import_extra
-from isthmus.geometry.kernels import Linear
-from isthmus.geometry.similarity import graph_distances
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TargetClassifier, check_two_classes, warn_about_data
+from isthmus.exceptions import ConvergenceWarning, InputError, import_extra, warn
 
 # Two rows are the same where no feature differs by more than this part of the largest one.
 SAME = 1e-9
 # Who brings the solvers, and what for.
 POT = "transport", "GW, FGW and COOT are computed by POT and need"
-EUCLIDEAN, GRAPH = COSTS = "euclidean", "graph"
-# Of the rows, the neighbours in a graph; the middle, on a scale of factors, of what :func:`isthmus.align` combines.
-SHARE = 0.05
-
 # Rows that are compared with others at once.
 BLOCK = 2048
 
@@ -49,7 +36,6 @@ class TransductiveEstimator(TargetClassifier):
 
     transductive = True
     needs_unlabelled = True
-    cost: str = EUCLIDEAN
     max_iter: int = 1000
     probabilities_: FloatArray = field(init=False)
     _fit_rows: FloatArray = field(init=False)
@@ -57,16 +43,6 @@ class TransductiveEstimator(TargetClassifier):
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return π (n_s, n_t) between uniform weights."""
         raise NotImplementedError
-
-    def _validate(self) -> Any:
-        super()._validate()
-        check_choice(self.cost, "cost", COSTS)
-
-    def _distances(self, X: FloatArray) -> FloatArray:
-        """Return the distances (n, n) between rows of one domain that the parameter ``cost`` names."""
-        if self.cost == EUCLIDEAN:
-            return scaled_distances(X)
-        return graph_distances(cdist(X, X), SHARE).astype(np.float64)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
@@ -79,7 +55,7 @@ class TransductiveEstimator(TargetClassifier):
         # A target row that gets nothing is of every class alike.
         P = np.divide(shares, totals, out=np.full_like(shares, 1.0 / shares.shape[1]), where=totals > 0.0)
         P[target.labelled] = np.eye(len(domains.classes))[target.y[target.labelled]]
-        warn_about_data(domains, (Linear(), Linear()), intercept=True)
+        warn_about_data(domains)
         return {"probabilities_": P, "_fit_rows": Y.copy()}
 
     def _scores(self, rows: Matrix) -> FloatArray:
@@ -132,18 +108,16 @@ class GW(TransductiveEstimator):
 
     .. math:: \min_{\pi}\; \sum_{ijkl} (d_s(x_i, x_k) - d_t(y_j, y_l))^2\, \pi_{ij} \pi_{kl}
 
-    It sees no target label, and needs none: ``y_target`` may be None. The problem is not convex, and what comes out
-    depends on the start (all rows alike). **It is transductive**: it names the unlabelled rows of the fit, and has no
-    map for others. Time grows with n_s n_t (n_s + n_t) per iteration. In our table it is at chance (docs/systems.md).
+    with d the squared Euclidean distances of a domain, in units of the largest. It sees no target label, and needs
+    none: ``y_target`` may be None. The problem is not convex, and what comes out depends on the start (all rows
+    alike). **It is transductive**: it names the unlabelled rows of the fit, and has no map for others. Time grows
+    with n_s n_t (n_s + n_t) per iteration. In our table it is at chance (docs/systems.md).
 
     F. Mémoli, *Gromov–Wasserstein distances and the metric approach to object matching*, 2011; by POT
     (``pip install "isthmus[transport]"``).
 
     Parameters
     ----------
-    cost : {"euclidean", "graph"}
-        d: squared Euclidean distances, or steps in the graph of nearest neighbours (a twentieth of the rows), which
-        follow a curved sheet of rows; either in units of the largest.
     max_iter : int
         Iterations of conditional gradients at most.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
@@ -164,7 +138,7 @@ class GW(TransductiveEstimator):
     needs_target_labels = False
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        distances = self._distances(X), self._distances(Y)
+        distances = scaled_distances(X), scaled_distances(Y)
         return np.asarray(import_extra("ot.gromov", *POT).gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
 
 
@@ -187,7 +161,7 @@ class FGW(TransductiveEstimator):
     structure : float
         α in [0, 1]; 0.5 is POT's default. One sees no target label; zero needs some. In between, M is constant where
         no target row has a label, and the plan is that of :class:`GW`.
-    cost, max_iter, source_transformer, target_transformer
+    max_iter, source_transformer, target_transformer
         As in :class:`GW`.
 
     Attributes
@@ -208,7 +182,7 @@ class FGW(TransductiveEstimator):
         return bool(self.structure == 0.0)
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        costs = label_costs(domains), self._distances(X), self._distances(Y)
+        costs = label_costs(domains), scaled_distances(X), scaled_distances(Y)
         options = {"alpha": float(self.structure), "max_iter": int(self.max_iter)}
         return np.asarray(import_extra("ot.gromov", *POT).fused_gromov_wasserstein(*costs, **options))
 
@@ -230,8 +204,6 @@ class COOT(TransductiveEstimator):
     label_weight : float
         μ ≥ 0, in units of the mean squared value of a feature; zero sees no target label. Where no target row has
         one, M is constant, and changes nothing.
-    cost : {"euclidean", "graph"}
-        "graph": the features of a row are its steps to all rows of its domain, as in :class:`GW`, not its own.
     max_iter, source_transformer, target_transformer
         As in :class:`GW`.
 
@@ -251,10 +223,183 @@ class COOT(TransductiveEstimator):
     max_iter: int = 100
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        if self.cost == GRAPH:
-            X, Y = self._distances(X), self._distances(Y)
         # In this unit μ does not depend on the scale of the features.
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
         labels = {"alpha": (float(self.label_weight) * unit, 0.0), "M_samp": label_costs(domains)}
         steps = {"nits_bcd": int(self.max_iter), "nits_ot": MOST_PIVOTS}
         return np.asarray(import_extra("ot.coot", *POT).co_optimal_transport(X, Y, **labels, **steps)[0])
+
+
+def relations(X: FloatArray, keys: FloatArray, temperature: float) -> FloatArray:
+    r"""Return how near rows (n, d) are to key points (k, d), as distributions (n, k).
+
+    .. math:: R_{ij} \propto \exp(-\|x_i - k_j\|^2 / (\tau m)), \quad m = \max \|x - x'\|^2
+
+    over all rows, key points among them.
+    """
+    every = np.vstack([keys, X])
+    blocks = range(0, len(every), BLOCK)
+    # The largest distance is found block by block: the table of all pairs of rows is never held.
+    widest = max(float(cdist(every[i : i + BLOCK], every, "sqeuclidean").max()) for i in blocks)
+    return np.asarray(softmax(-cdist(X, keys, "sqeuclidean") / (temperature * (widest or 1.0)), axis=1))
+
+
+def jensen_shannon(P: FloatArray, Q: FloatArray) -> FloatArray:
+    r"""Return all Jensen–Shannon divergences (n, m) between distributions P (n, k) and Q (m, k), in nats.
+
+    .. math:: \mathrm{JS}(p, q) = H(\tfrac{p + q}{2}) - \tfrac12 H(p) - \tfrac12 H(q)
+
+    Examples
+    --------
+    >>> jensen_shannon(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).round(4)
+    array([[0.    , 0.6931]])
+    """
+    own = [0.5 * xlogy(R, R).sum(axis=1) for R in (P, Q)]
+    table = own[0][:, None] + own[1][None, :]
+    for p, q in zip(P.T, Q.T, strict=True):  # one table at a time, and never n × m × k
+        middle = 0.5 * (p[:, None] + q[None, :])
+        table -= xlogy(middle, middle)
+    return np.asarray(np.maximum(table, 0.0))
+
+
+def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int) -> tuple[FloatArray, float, int]:
+    r"""Return the plan of least cost with entropy, :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
+
+    It goes (n, m) between uniform weights; with it come by how much its row sums are off in all, and the iterations.
+
+    Costs are between 0 and 1 and ε at least 1/300, so that exp(-G/ε) is a number in double precision and no
+    logarithms are needed.
+
+    Examples
+    --------
+    >>> sinkhorn(np.array([[0.0, 1.0], [1.0, 0.0]]), 0.1, 1e-9, 100)[0].round(3)
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+    n, m = cost.shape
+    # Rows and columns of large costs alone would start from rounding.
+    K = np.exp(-(cost - cost.min(axis=1, keepdims=True)) / regularization)
+    v = np.full(m, 1.0 / m)
+    for k in range(max_iter):
+        Kv = K @ v
+        u = 1.0 / (n * Kv)
+        v = 1.0 / (m * (u @ K))
+        if k % 10 == 9 or k == max_iter - 1:
+            error = float(np.abs(u * (K @ v) - 1.0 / n).sum())
+            if error <= tol:
+                break
+    K *= u[:, None]
+    K *= v
+    return K, error, k + 1
+
+
+# The least entropy for which plans are computed without logarithms.
+LEAST = 1.0 / 300.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KPGRL(TargetClassifier):
+    r"""Key-point guided transport: rows move to where the key points look the same.
+
+    .. math::
+
+       \min_{\pi \ge 0}\; \langle \pi, G \rangle - \varepsilon H(\pi), \qquad
+       G_{ij} = \mathrm{JS}(R_s(x_i), R_t(y_j)), \qquad
+       R(x) = \mathrm{softmax}_k(-\|x - \kappa_k\|^2 / (\tau m))
+
+    A key point is a labelled target row, and its partner the mean of its class in the source; a row is known by how
+    near it is to each. The plan π has uniform weights on the source rows and on the unlabelled target rows; every
+    source row moves to the mean, by π, of the target rows that it is matched with; a classifier learns from the
+    moved rows and the labelled target rows. Key points are matched with each other and with nothing else, so that
+    they drop out of the plan.
+
+    As in the public release, which has as many source rows as unlabelled ones; its support vectors have an RBF kernel
+    with γ = 1/d. It costs a table of n_s × n_u numbers, and k times as many logarithms.
+
+    X. Gu, Y. Yang, W. Zeng, J. Sun and Z. Xu, *Keypoint-guided optimal transport with applications in heterogeneous
+    domain adaptation*, NeurIPS 2022.
+
+    Parameters
+    ----------
+    temperature : float
+        τ > 0; 0.1 as released.
+    regularization : float
+        ε of at least 1/300, in units of the largest cost; 0.005 as released.
+    tol : float
+        How much of the mass of a plan may be in the wrong row.
+    max_iter : int
+        Sinkhorn's iterations at most.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`.
+
+    Attributes
+    ----------
+    classifier_ : LinearSVC
+        Linear support vectors of the moved and the labelled rows; its labels are positions in ``classes_``.
+    plan_error_ : float
+        The mass in wrong rows.
+    n_iter_ : int
+        Iterations.
+    classes_ : array
+        The classes of the source.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import KPGRL
+    >>> X_source, y_source = np.array([[-2.0, -2.5], [-2.0, -1.5], [2.0, 1.5], [2.0, 2.5]]), ["a", "a", "b", "b"]
+    >>> X_target, y_target = np.array([[4.0], [3.5], [-4.0], [-3.5]]), ["a", None, "b", None]
+    >>> KPGRL().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
+    array(['a', 'b'], dtype=object)
+    """
+
+    systems = (SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS),)
+
+    needs_unlabelled = True
+    temperature: float = 0.1
+    regularization: float = 0.005
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    classifier_: Any = field(init=False)
+    plan_error_: float = field(init=False)
+
+    def _validate(self) -> None:
+        super()._validate()
+        check_number(self.regularization, "regularization", low=LEAST)
+
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        check_two_classes(domains)
+        X, Y = as_dense(domains.source.X), as_dense(domains.target.X)
+        known, free = domains.target.labelled, np.flatnonzero(domains.target.y == UNLABELLED)
+        if not len(free):
+            raise InputError("y_target: expected rows without a label to move the source rows to, got none.")
+        plan, error, n_iter = self._plan(domains, X, Y, free)
+        # Barycentric: each source row becomes the mean of the target rows that it is matched with.
+        moved = (plan @ Y[free]) / plan.sum(axis=1, keepdims=True)
+        y = np.concatenate([domains.target.y[known], domains.source.y])
+        classifier = LinearSVC(random_state=0).fit(np.vstack([Y[known], moved]), y)
+        warn_about_data(domains)
+        if error > self.tol:
+            warn(
+                f"KPGRL: stopped after {n_iter} iterations with {error:.1e} of the mass in wrong rows "
+                f"(goal {self.tol:.0e}); a larger regularization converges sooner.",
+                ConvergenceWarning,
+            )
+        return {"classifier_": classifier, "plan_error_": error, "n_iter_": n_iter}
+
+    def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray, free: Any) -> tuple[FloatArray, float, int]:
+        """Return the transport of source rows to unlabelled target rows."""
+        known, ys = domains.target.labelled, domains.source.y
+        means = np.stack([X[ys == c].mean(axis=0) for c in domains.target.y[known]])
+        keys = means, Y[known]
+        R = [
+            relations(np.vstack([key, rows]), key, self.temperature)
+            for key, rows in zip(keys, (X, Y[free]), strict=True)
+        ]
+        cost = jensen_shannon(*R)
+        k, largest = len(known), float(cost.max())
+        return sinkhorn(cost[k:, k:] / (largest or 1.0), self.regularization, self.tol, self.max_iter)
+
+    def _scores(self, rows: Matrix) -> FloatArray:
+        values = np.asarray(self.classifier_.decision_function(as_dense(rows)))
+        return values if values.ndim == 2 else 0.5 * np.stack([-values, values], axis=1)

@@ -96,11 +96,10 @@ UNEQUAL, BY_LABELS = 0.5, 9.5
 
 @dataclass(frozen=True, eq=False)
 class ShareEstimate:
-    """Shares of the classes (C,), how strictly they bind, and the deviation of counts from equal ones."""
+    """Shares of the classes (C,), and how strictly they bind."""
 
     shares: FloatArray
     strictness: float = 1.0
-    deviation: float = 0.0
 
 
 def infer_shares(views: Sequence[tuple[FloatArray, FloatArray]], codes: IntArray) -> ShareEstimate:
@@ -150,14 +149,14 @@ def infer_shares(views: Sequence[tuple[FloatArray, FloatArray]], codes: IntArray
     counted = n * n_l / (n + n_l)
     deviation = float(np.mean((q / n - equal @ M) ** 2 / (equal @ (M * (1.0 - M)))) * counted)
     if deviation <= UNEQUAL + BY_LABELS * C**0.5 / n_l:
-        return ShareEstimate(equal, 1.0, deviation)
+        return ShareEstimate(equal)
     pi = equal
     for _ in range(SINKHORN_SWEEPS):
         R = pi[:, None] * M
         pi = R @ (q / R.sum(axis=0)) * (counted / n) + ADDED_ROWS
         pi = pi / pi.sum()
     bound = counted / (counted + HALF_BOUND * C)
-    return ShareEstimate(pi, LEAST_STRICTNESS + (1.0 - LEAST_STRICTNESS) * bound, deviation)
+    return ShareEstimate(pi, LEAST_STRICTNESS + (1.0 - LEAST_STRICTNESS) * bound)
 
 
 def _count_predictions(
@@ -200,15 +199,15 @@ class SoftLDA:
     offsets: FloatArray
 
     @classmethod
-    def of(cls, Z: FloatArray, P: FloatArray, shrinkage: float | None = None) -> SoftLDA:
-        """Fit centred rows Z (n, k) that belong to classes by weights P (n, C); shrinkage None means OAS."""
+    def of(cls, Z: FloatArray, P: FloatArray) -> SoftLDA:
+        """Fit centred rows Z (n, k) that belong to classes by weights P (n, C), with OAS shrinkage."""
         sizes = P.sum(axis=0)
         M = (P.T @ Z) / np.where(sizes > 0, sizes, 1.0)[:, None]
         S = (Z.T @ Z - (M.T * sizes) @ M) / len(Z)
         scale = np.trace(S) / len(S)
         if scale <= 1e-12 * np.mean(Z**2) or scale == 0.0:  # every row at the mean of its class
-            S, scale, shrinkage = np.zeros_like(S), max(float(np.mean(Z**2)), np.finfo(float).tiny), 1.0
-        a = oas_shrinkage(S, len(Z)) if shrinkage is None else shrinkage
+            S, scale = np.zeros_like(S), max(float(np.mean(Z**2)), np.finfo(float).tiny)
+        a = oas_shrinkage(S, len(Z))
         S = (1 - a) * S + a * scale * np.eye(len(S))
         W = sla.solve(S, M.T, assume_a="pos")
         return cls(W, np.where(sizes > 0, -0.5 * np.sum(M.T * W, axis=0), NEVER))

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise, pairwise_distances_argmin
 
 from isthmus._core.linalg import pivoted_cholesky, squared_norms
-from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse, short_repr
+from isthmus._core.validation import FloatArray, Matrix, check_choice, check_number, is_sparse, short_repr
 from isthmus.exceptions import InputError
 
 __all__ = ["RBF", "Cosine", "Kernel", "Landmarks", "Laplacian", "Linear", "OnLandmarks", "Polynomial", "Precomputed"]
@@ -255,8 +255,6 @@ LOOKED_AT = 20
 # Iterations of k-means: more of them hardly reduce the approximation error. MiniBatchKMeans would lose 3 to 15 % of
 # the centres.
 KMEANS_STEPS = 5
-# A residual below this part of the largest squared length is rounding, and gives a row no more leverage.
-ROUNDING = 1e-12
 
 
 @short_repr
@@ -295,6 +293,8 @@ class OnLandmarks(Kernel):
 class Landmarks(Kernel):
     r"""Nyström approximation of a kernel by m landmarks: :math:`\tilde k(x, y) = k(x, L)\, k(L, L)^{-1}\, k(L, y)`.
 
+    The landmarks are centres of k-means; for sparse rows, the rows nearest to the centres.
+
     Use it instead of the kernel if a domain has thousands of labelled rows:
     ``MLHD(source_kernel=Landmarks("rbf", 1000))``. Unlabelled rows enter only through their mean, in blocks. If a
     domain has at most m rows, all of them are landmarks and the kernel is exact on them; outside their span the
@@ -306,10 +306,6 @@ class Landmarks(Kernel):
         k.
     n_landmarks : int
         m.
-    sampling : {"kmeans", "uniform", "leverage"}
-        How landmarks are chosen: centres of k-means (for sparse rows, the rows nearest to the centres), rows drawn
-        uniformly, or rows drawn with a probability proportional to their leverage, which is large for rows that the
-        other rows do not explain.
     random_state : int
         Random seed.
 
@@ -324,14 +320,12 @@ class Landmarks(Kernel):
 
     kernel: KernelSpec = "rbf"
     n_landmarks: int = 1000
-    sampling: str = "kmeans"
     random_state: int = 0
 
     def __post_init__(self) -> None:
         if isinstance(as_kernel(self.kernel), Precomputed | Landmarks):
             raise InputError(f"kernel: expected a kernel of features, got {self.kernel!r}.")
         check_number(self.n_landmarks, "n_landmarks", low=1, whole=True)
-        check_choice(self.sampling, "sampling", tuple(SAMPLINGS))
         check_number(self.random_state, "random_state", low=0, whole=True)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
@@ -343,24 +337,16 @@ class Landmarks(Kernel):
         kernel, m = as_kernel(self.kernel).resolve(X), int(self.n_landmarks)
         if X.shape[0] > m:
             rng = np.random.default_rng(self.random_state)
-            X = SAMPLINGS[self.sampling](X[_draw_numbers(X.shape[0], LOOKED_AT * m, rng)], kernel, m, rng)
+            if X.shape[0] > LOOKED_AT * m:
+                X = X[np.sort(rng.choice(X.shape[0], LOOKED_AT * m, replace=False))]
+            X = _find_centres(X, m, int(rng.integers(2**31)))
         C, pivots = pivoted_cholesky(kernel.gram(X, X))
         if not len(pivots):
             raise InputError("kernel: expected rows that are not all zero to it, got only zeros as landmarks.")
         return OnLandmarks(kernel, X[pivots], C[pivots])
 
 
-def _draw_numbers(n: int, m: int, rng: np.random.Generator) -> IntArray:
-    """Draw m of the numbers 0 … n - 1 without replacement, sorted; all of them if n ≤ m."""
-    return np.arange(n) if n <= m else np.sort(rng.choice(n, m, replace=False))
-
-
-def _uniform(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Matrix:
-    return X[_draw_numbers(X.shape[0], m, rng)]
-
-
-def _centres(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Matrix:
-    seed = int(rng.integers(2**31))
+def _find_centres(X: Matrix, m: int, seed: int) -> Matrix:
     with warnings.catch_warnings():  # fewer distinct rows than centres: the caller drops repeated centres
         warnings.simplefilter("ignore", ConvergenceWarning)
         from sklearn.cluster import KMeans
@@ -368,30 +354,3 @@ def _centres(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Mat
         means = KMeans(m, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(X)
     centres = np.asarray(means.cluster_centers_, dtype=np.float64)
     return X[np.unique(pairwise_distances_argmin(centres, X))] if is_sparse(X) else centres
-
-
-def _by_leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Matrix:
-    p = leverage(X, kernel, m, rng)
-    return X[np.sort(rng.choice(X.shape[0], m, replace=False, p=p / p.sum()))]
-
-
-def leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> FloatArray:
-    r"""Return approximate ridge leverage scores (n,) of rows, up to a factor.
-
-    .. math:: k(x, x) - k(x, S) (k(S, S) + \rho I)^{-1} k(S, x)
-
-    S is a first sample of m rows, and ρ the mean of the smaller half of the eigenvalues of its Gram matrix: what
-    m / 2 landmarks would leave unexplained.
-    """
-    S = _uniform(X, kernel, m, rng)
-    values, vectors = np.linalg.eigh(kernel.gram(S, S))
-    ridge = max(float(values[: max(1, len(values) // 2)].mean()), np.finfo(np.float64).eps * float(values[-1])) or 1.0
-    seen = kernel.gram(X, S) @ (vectors / np.sqrt(np.maximum(values, 0.0) + ridge))
-    lengths = kernel.diagonal(X)
-    unexplained = lengths - squared_norms(seen)
-    least = max(1e-6 * float(np.abs(unexplained).max()), ROUNDING * float(lengths.max()))
-    return np.asarray(np.maximum(unexplained, least or 1.0))
-
-
-Sampling = Callable[[Matrix, Kernel, int, np.random.Generator], Matrix]
-SAMPLINGS: dict[str, Sampling] = {"kmeans": _centres, "uniform": _uniform, "leverage": _by_leverage}

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._core.linalg import pivoted_cholesky, squared_norms
+from isthmus._core.linalg import pivoted_cholesky
 from isthmus._core.rows import BLOCK, ArrayRows, Rows, Share
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_moments, is_sparse
 from isthmus.data.blocks import DaskRows, import_dask, stack_rows
@@ -455,16 +455,6 @@ class CentredRows:
         """Return √w (z - m)ᵀ M of each row (n, k)."""
         product = np.asarray(self.Z @ M)
         return product - np.outer(self.root, self.mean @ M) if is_sparse(self.Z) else product
-
-    @property
-    def lengths(self) -> FloatArray:
-        """Weighted squared lengths, w |z - m|², of the rows (n,)."""
-        squares = squared_norms(self.Z)
-        if not is_sparse(self.Z):
-            return squares
-        w, across = self.root**2, self.root * (self.Z @ self.mean)
-        lengths = squares - 2.0 * across + w * float(self.mean @ self.mean)
-        return np.asarray(np.maximum(lengths, 0.0))
 
     @property
     def sums(self) -> FloatArray:

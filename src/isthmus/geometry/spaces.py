@@ -19,7 +19,14 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from isthmus._core.linalg import RANK_TOLERANCE, column_moments, pivoted_cholesky, principal_axes, squared_norms
+from isthmus._core.linalg import (
+    RANK_TOLERANCE,
+    PrincipalAxes,
+    column_moments,
+    pivoted_cholesky,
+    principal_axes,
+    squared_norms,
+)
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.exceptions import InputError
@@ -257,8 +264,7 @@ def span_of_kernel(
         return span_of_features(domain, rows, kernel)
     if isinstance(kernel, Linear) and d < n:
         return _span_row_space(domain, rows)
-    of_differences = _is_of_differences(kernel) and not is_sparse(domain.X)
-    centre = domain.X.mean(axis=0, dtype=np.float64) if of_differences else None
+    centre = find_centre(domain.X, kernel)
     X = centre_rows(domain.X, centre)
     kernel = kernel.resolve(X)
     if isinstance(kernel, OnLandmarks):
@@ -318,9 +324,12 @@ def _span_rows_and_mean(
     return DomainSpan(space, C[:m], y[rows], C[m], variance if variance > CANCELLED * squared else 0.0, squared)
 
 
-def _is_of_differences(kernel: Kernel) -> bool:
-    """Return whether a kernel depends only on differences of rows, so that any centre can be subtracted."""
-    return isinstance(as_kernel(kernel.kernel) if isinstance(kernel, Landmarks) else kernel, RBF | Laplacian)
+def find_centre(X: Matrix, kernel: Kernel) -> FloatArray | None:
+    """Return the mean of dense rows for kernels of differences, which are rounding far from the origin; else None."""
+    inner = as_kernel(kernel.kernel) if isinstance(kernel, Landmarks) else kernel
+    if is_sparse(X) or not isinstance(inner, RBF | Laplacian):
+        return None
+    return np.asarray(X.mean(axis=0, dtype=np.float64))
 
 
 def _span_landmarks(
@@ -420,6 +429,13 @@ class JointSpace:
         return cls(source, target, len(domains.classes), _places(domains))
 
     @property
+    def known(self) -> KnownPairs:
+        """The known pairs; raise without any."""
+        if self.pairs is None:
+            raise InputError("pairs: expected known pairs of rows, got None.")
+        return self.pairs
+
+    @property
     def rows(self) -> FloatArray:
         """The points of the source, then those of the target, in all coordinates."""
         return np.asarray(sla.block_diag(self.source.points, self.target.points))
@@ -469,6 +485,14 @@ def _places(domains: TwoDomains) -> KnownPairs | None:
         return None
     source, target = (rows for _, _, rows in _sides(domains))
     return domains.pairs.among((source, target))
+
+
+def find_axes(X: Matrix, whose: str, **options: Any) -> PrincipalAxes:
+    """Return the principal axes of rows; raise where all are equal, in a sentence that begins with ``whose``."""
+    axes = principal_axes(X, **options)
+    if not axes.axes.shape[1]:
+        raise InputError(f"{whose} rows that differ from each other, got equal ones.")
+    return axes
 
 
 def fit_transformer(transformer: Any, X: Any, name: str) -> Any:

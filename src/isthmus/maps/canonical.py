@@ -106,7 +106,7 @@ class PairedRows:
         U = U[:, kept] * values[kept] ** (power / 2.0)
         # With T = U σ Vᵀ, the other side's weighted directions V σᵖ are Tᵀ U σᵖ⁻¹.
         P, Q = (A * h) @ U, (B * g) @ (T.T @ (U / np.sqrt(values[kept])))
-        return np.asarray(_unit(P) @ _unit(Q).T)
+        return np.asarray(unit_rows(P) @ unit_rows(Q).T)
 
     def _swap_sides(self) -> PairedRows:
         rows, axes, weights, sums = self.rows, self.axes, self.weights, self.sums
@@ -211,7 +211,8 @@ def _scales(axes: PrincipalAxes, gamma: float) -> FloatArray:
     return np.asarray(1.0 / np.sqrt(axes.deviations**2 + _ridge(axes, gamma)))
 
 
-def _unit(X: FloatArray) -> FloatArray:
+def unit_rows(X: FloatArray) -> FloatArray:
+    """Return rows scaled to length one; zeros stay zeros."""
     lengths = np.linalg.norm(X, axis=1, keepdims=True)
     return np.asarray(X / np.where(lengths > 0.0, lengths, 1.0))
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -86,9 +86,14 @@ def _as_start(W: FloatArray | None, shape: tuple[int, int]) -> FloatArray:
 class HingeCertificate(Compact):
     """The gap that the gradient at a matrix W proves, however value and gradient were computed."""
 
+    problem: Any
     W: FloatArray
     primal: Any  # a number: a field of one point, computed when needed by the other
     gradient: Any
+
+    def along(self, V: FloatArray) -> Callable[[float], Any]:
+        """Return the points after steps along V."""
+        return lambda step: self.problem.at(self.W + step * V)
 
     @cached_property
     def gradient_norm(self) -> float:
@@ -141,6 +146,11 @@ class HingePoint(HingeCertificate):
         problem = self.problem
         return 2.0 * (self.W - problem.weight * problem.collect(problem.sign * self.violations))
 
+    def along(self, V: FloatArray) -> Callable[[float], HingePoint]:
+        """Return the points along V, whose similarities cost one product for all steps."""
+        change = self.problem.similarities(V)
+        return lambda step: HingePoint(self.problem, self.W + step * V, self.similarities + step * change)
+
     def curvature(self, V: FloatArray) -> FloatArray:
         """Apply the (generalised) Hessian to V: 2 V + 2 λ Xᵀ ([h > 0] ∘ X V Yᵀ) Y."""
         problem = self.problem
@@ -186,7 +196,7 @@ class HingeNewton(IterativeSolver[HingePoint]):
             while weight == problem.weight or relative_gap(point.gap, point.scale) > STAGE_GAP:
                 accuracy = min(LOOSEST_STEP, point.gradient_norm / first)
                 V = _newton_step(point, point.gradient, preconditioner, accuracy)
-                following = _line_search(point, V, _update_similarities(point, V))
+                following = _line_search(point, V)
                 if following is None:
                     break
                 W = following.W
@@ -216,13 +226,9 @@ def _newton_step(model: HingePoint, gradient: FloatArray, preconditioner: FloatA
     return conjugate_gradients(model.curvature, -gradient, lambda r: preconditioner * r, accuracy)
 
 
-CertificateT = TypeVar("CertificateT", bound=HingeCertificate)
-
-
-def _line_search(
-    point: HingeCertificate, V: FloatArray, move: Callable[[float], CertificateT]
-) -> CertificateT | None:
-    """Halve the step along V until f falls enough; ``move(step)`` is the point after a step."""
+def _line_search(point: HingeCertificate, V: FloatArray) -> Any:
+    """Return the longest of the steps 1, ½, ¼, … along V that gains enough; None where none does."""
+    move = point.along(V)
     slope, step = float(np.vdot(point.gradient, V)), 1.0
     while step > SHORTEST_STEP:
         following = move(step)
@@ -233,12 +239,6 @@ def _line_search(
             return following
         step *= 0.5
     return None
-
-
-def _update_similarities(point: HingePoint, V: FloatArray) -> Callable[[float], HingePoint]:
-    """Return the move along V, whose similarities cost one product for all steps."""
-    change = point.problem.similarities(V)
-    return lambda step: HingePoint(point.problem, point.W + step * V, point.similarities + step * change)
 
 
 # The most pairs of the sample that the curvature is computed from.
@@ -366,11 +366,7 @@ class BlockHingeNewton(IterativeSolver[HingeBlockPoint]):
             yield (point := following)
             accuracy = min(LOOSEST_STEP, max(BEST_STEP, point.gradient_norm / first))
             V = _newton_step(sample.at(point.W), point.gradient, preconditioner, accuracy)
-            following = _line_search(point, V, partial(_move, point, V))
-
-
-def _move(point: HingeBlockPoint, V: FloatArray, step: float) -> HingeBlockPoint:
-    return point.problem.at(point.W + step * V)
+            following = _line_search(point, V)
 
 
 def _optimum(sample: HingeProblem, W: FloatArray) -> FloatArray:

@@ -485,22 +485,6 @@ class PassShare:
         return np.asarray(loss), *Sums(metric.squares(T, degrees), across, target)
 
 
-@dataclass(frozen=True, eq=False)
-class LossShare:
-    """The loss of a block's pairs alone."""
-
-    metric: BlockMetric
-
-    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return the loss ()."""
-        metric, T = self.metric, self.metric.rows(X)
-        losses = (
-            pair_losses(metric.distances(T, strip), metric.select_bounds(codes, strip))[0]
-            for strip in metric.strips()
-        )
-        return (np.asarray(sum(losses)),)
-
-
 def evaluate_metric(task: ReducedProblem, rows: Rows, L: FloatArray, dtype: DTypeLike = np.float32) -> Place:
     """Evaluate a metric by one pass over all rows."""
     frame = WhitenedFrame(task, L, dtype)
@@ -542,10 +526,7 @@ def objective_value(problem: BlockProblem, W: FloatArray) -> float:
         logdet = 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(W @ W.T))).sum())
     except np.linalg.LinAlgError:
         return np.inf
-    L = task.restrict(W)
-    frame, Z = WhitenedFrame(task, L, np.float64), task.shifts @ L
-    loss = pair_losses(np.einsum("ij,ij->i", Z, Z), shift_bounds(task))[0]
-    loss += float(rows.total(LossShare(frame.metric))[0])
+    loss = evaluate_metric(task, rows, task.restrict(W), np.float64).loss
     penalty = problem.penalty
     shifts = penalty.rows @ W
     loss += float(penalty.weight @ np.einsum("ij,ij->i", shifts, shifts))

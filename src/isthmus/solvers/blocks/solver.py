@@ -37,7 +37,7 @@ with :math:`\sum c \hat z \hat z^T = C` and :math:`\sum c = N`, the sum would be
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ import scipy.linalg as sla
 from isthmus._core.linalg import conjugate_gradients
 from isthmus._core.rows import Rows
 from isthmus._core.threads import map_over_items, single_threaded_blas, sum_over_items
-from isthmus._core.validation import FloatArray, IntArray, Matrix, check_number, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, short_repr
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks.problem import (
     PairBounds,
@@ -485,7 +485,7 @@ class _Work:
     random: np.random.Generator
 
     @classmethod
-    def of(cls, problem: Any, seed: int) -> _Work:
+    def of(cls, problem: Any) -> _Work:
         if isinstance(problem, LogDetProblem):
             found = as_blocks(problem)
             if found is None:
@@ -496,7 +496,7 @@ class _Work:
             blocks, order = found
         else:
             blocks, order = problem, np.arange(problem.rows.d + problem.target.shape[1])
-        return cls(problem, *reduce_problem(blocks), order, np.random.default_rng(seed))
+        return cls(problem, *reduce_problem(blocks), order, np.random.default_rng(0))
 
     def start(self, given: FloatArray | None = None, /) -> MetricPoint:
         """Return a point from a factor W of the metric of a similar problem, or from ever more rows."""
@@ -544,8 +544,6 @@ class BlockNewton(IterativeSolver[MetricPoint]):
     ----------
     tol, max_iter
         As for every solver.
-    seed : int
-        For the samples.
 
     Examples
     --------
@@ -556,12 +554,6 @@ class BlockNewton(IterativeSolver[MetricPoint]):
     >>> result.status.value, result.distances[0].ravel().round(2)
     ('optimal', array([0.57, 2.67]))
     """
-
-    seed: int = field(default=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number(self.seed, "seed", low=0, whole=True)
 
     def solve(
         self, problem: Any, start: FloatArray | None = None, callback: Callback | None = None
@@ -577,7 +569,7 @@ class BlockNewton(IterativeSolver[MetricPoint]):
         callback : callable, optional
             Called with each :class:`~isthmus.solvers.result.TracePoint`.
         """
-        work = _Work.of(problem, self.seed)
+        work = _Work.of(problem)
         with single_threaded_blas(work.task.d <= MOST_SINGLE):
             return super().solve(work, start, callback)
 
