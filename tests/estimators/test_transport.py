@@ -4,11 +4,13 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from conftest import make_domains, one_sentence
 from isthmus import COOT, FGW, GW, InputError, MissingDependencyError
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.transport import TransductiveEstimator, label_costs, scaled_distances
+from isthmus.geometry.similarity import graph_distances
 
 D = make_domains(seed=3, n_source=24, n_target=30, n_labelled=6, d_source=4, d_target=5, shift=3.0)
 
@@ -79,6 +81,7 @@ def test_without_pot_one_sentence_says_what_to_install(system, monkeypatch):
     ("system", "message"),
     [
         (GW(max_iter=0), "max_iter: expected a whole number of at least 1"),
+        (GW(cost="hops"), "cost: expected one of 'euclidean', 'graph', got 'hops'"),
         (FGW(structure=1.5), "structure: expected a number of at least 0 and at most 1, got 1.5"),
         (COOT(label_weight=-1.0), "label_weight: expected a number of at least 0, got -1.0"),
     ],
@@ -94,6 +97,17 @@ def test_where_all_rows_are_labelled_there_is_nothing_to_name():
         InputError, match="y_target: expected rows without a label, the only ones to be named, got none"
     ):
         GW().fit(*D.args[:3], D.y_true)
+
+
+def test_graph_costs_are_steps_between_neighbours():
+    ot = pytest.importorskip("ot")
+    X, Y, domains = D.X_source, D.X_target, TwoDomains.of(*D.args)
+    C = [graph_distances(cdist(Z, Z), 0.05).astype(float) for Z in (X, Y)]
+    np.testing.assert_allclose(GW(cost="graph")._plan(domains, X, Y), ot.gromov.gromov_wasserstein(*C), atol=1e-9)
+    fused = FGW(structure=1.0, cost="graph")._plan(domains, X, Y)
+    np.testing.assert_allclose(fused, GW(cost="graph")._plan(domains, X, Y), atol=1e-6)
+    co = COOT(label_weight=0.0)._plan(domains, *C)
+    np.testing.assert_allclose(COOT(label_weight=0.0, cost="graph")._plan(domains, X, Y), co, atol=1e-9)
 
 
 def test_without_target_labels_fgw_finds_what_gw_finds():

@@ -13,15 +13,19 @@ from scipy.spatial.distance import cdist
 from scipy.special import softmax, xlogy
 from sklearn.svm import LinearSVC
 
-from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TargetClassifier, check_two_classes, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, import_extra, warn
+from isthmus.geometry.similarity import graph_distances
 
 # Two rows are the same where no feature differs by more than this part of the largest one.
 SAME = 1e-9
 # Who brings the solvers, and what for.
 POT = "transport", "GW, FGW and COOT are computed by POT and need"
+EUCLIDEAN, GRAPH = COSTS = "euclidean", "graph"
+# Of the rows, the neighbours in a graph; the middle, on a scale of factors, of what :func:`isthmus.align` combines.
+SHARE = 0.05
 # Rows that are compared with others at once.
 BLOCK = 2048
 
@@ -36,6 +40,7 @@ class TransductiveEstimator(TargetClassifier):
 
     transductive = True
     needs_unlabelled = True
+    cost: str = EUCLIDEAN
     max_iter: int = 1000
     probabilities_: FloatArray = field(init=False)
     _fit_rows: FloatArray = field(init=False)
@@ -43,6 +48,16 @@ class TransductiveEstimator(TargetClassifier):
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return π (n_s, n_t) between uniform weights."""
         raise NotImplementedError
+
+    def _validate(self) -> None:
+        super()._validate()
+        check_choice(self.cost, "cost", COSTS)
+
+    def _distances(self, X: FloatArray) -> FloatArray:
+        """Return the distances (n, n) between rows of one domain that the parameter ``cost`` names."""
+        if self.cost == EUCLIDEAN:
+            return scaled_distances(X)
+        return graph_distances(cdist(X, X), SHARE).astype(np.float64)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
@@ -108,16 +123,18 @@ class GW(TransductiveEstimator):
 
     .. math:: \min_{\pi}\; \sum_{ijkl} (d_s(x_i, x_k) - d_t(y_j, y_l))^2\, \pi_{ij} \pi_{kl}
 
-    with d the squared Euclidean distances of a domain, in units of the largest. It sees no target label, and needs
-    none: ``y_target`` may be None. The problem is not convex, and what comes out depends on the start (all rows
-    alike). **It is transductive**: it names the unlabelled rows of the fit, and has no map for others. Time grows
-    with n_s n_t (n_s + n_t) per iteration. In our table it is at chance (docs/systems.md).
+    It sees no target label, and needs none: ``y_target`` may be None. The problem is not convex, and the result
+    depends on the start (all rows alike). **It is transductive**: it names the unlabelled rows of the fit, and has no
+    map for others. Time grows with n_s n_t (n_s + n_t) per iteration. In our table it is at chance (docs/systems.md).
 
     F. Mémoli, *Gromov–Wasserstein distances and the metric approach to object matching*, 2011; by POT
     (``pip install "isthmus[transport]"``).
 
     Parameters
     ----------
+    cost : {"euclidean", "graph"}
+        d: squared Euclidean distances, or steps in the graph of nearest neighbours (a twentieth of the rows), which
+        follow a curved sheet of rows; either in units of the largest.
     max_iter : int
         Iterations of conditional gradients at most.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
@@ -138,7 +155,7 @@ class GW(TransductiveEstimator):
     needs_target_labels = False
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        distances = scaled_distances(X), scaled_distances(Y)
+        distances = self._distances(X), self._distances(Y)
         return np.asarray(import_extra("ot.gromov", *POT).gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
 
 
@@ -161,7 +178,7 @@ class FGW(TransductiveEstimator):
     structure : float
         α in [0, 1]; 0.5 is POT's default. One sees no target label; zero needs some. In between, M is constant where
         no target row has a label, and the plan is that of :class:`GW`.
-    max_iter, source_transformer, target_transformer
+    cost, max_iter, source_transformer, target_transformer
         As in :class:`GW`.
 
     Attributes
@@ -182,7 +199,7 @@ class FGW(TransductiveEstimator):
         return bool(self.structure == 0.0)
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        costs = label_costs(domains), scaled_distances(X), scaled_distances(Y)
+        costs = label_costs(domains), self._distances(X), self._distances(Y)
         options = {"alpha": float(self.structure), "max_iter": int(self.max_iter)}
         return np.asarray(import_extra("ot.gromov", *POT).fused_gromov_wasserstein(*costs, **options))
 
@@ -204,6 +221,8 @@ class COOT(TransductiveEstimator):
     label_weight : float
         μ ≥ 0, in units of the mean squared value of a feature; zero sees no target label. Where no target row has
         one, M is constant, and changes nothing.
+    cost : {"euclidean", "graph"}
+        "graph": the features of a row are its steps to all rows of its domain, as in :class:`GW`, not its own.
     max_iter, source_transformer, target_transformer
         As in :class:`GW`.
 
@@ -223,6 +242,8 @@ class COOT(TransductiveEstimator):
     max_iter: int = 100
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
+        if self.cost == GRAPH:
+            X, Y = self._distances(X), self._distances(Y)
         # In this unit μ does not depend on the scale of the features.
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
         labels = {"alpha": (float(self.label_weight) * unit, 0.0), "M_samp": label_costs(domains)}
