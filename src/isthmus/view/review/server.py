@@ -150,6 +150,7 @@ def serve(review: Review, title: str, *, browser: bool, port: int, tell: Callabl
             listener.bind((LOOPBACK, port))
         except OSError as error:
             raise InputError(f"--port: expected a free port, got {port}: {error.strerror}.") from None
+        listener.listen()  # who opens the address before the server has started waits for it
         where, token = listener.getsockname()[1], secrets.token_urlsafe(24)
         hosts = frozenset(f"{name}:{where}" for name in (LOOPBACK, "localhost"))
         settings = {"log_level": "critical", "access_log": False, "lifespan": "off", "server_header": False}
