@@ -68,7 +68,6 @@ FUNCTIONS = {
     "random_state": lambda n: isthmus.match(X_S, X_S, random_state=-n),
     "align random_state": lambda n: isthmus.align(X_S, X_T, random_state=-n),
     "index search": lambda n: retrieval.Index().add(X_S, "source").search(X_S, n),
-    "load_toy test_per_class": lambda n: data.load_toy(test_per_class=n),
 }
 
 

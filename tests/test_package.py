@@ -78,7 +78,7 @@ def test_the_version_is_in_one_place():
 @pytest.mark.slow
 def test_modules_are_loaded_on_first_use_too():
     found = subprocess.check_output(
-        [sys.executable, "-c", "import isthmus; print(isthmus.data.datasets.load_toy.__module__)"], text=True
+        [sys.executable, "-c", "import isthmus; print(isthmus.data.datasets.load_digits.__module__)"], text=True
     )
     assert found.startswith("isthmus.data.datasets")
     assert all(inspect.ismodule(getattr(isthmus, name)) for name in isthmus._PACKAGES)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._core.files import show_path
-from isthmus.data.datasets import load_digits, load_toy
+from isthmus.data.datasets import load_digits
 from studies.datasets import (
     cdls,
     debian,
@@ -27,6 +27,7 @@ from studies.datasets import (
 )
 from studies.datasets.about import About
 from studies.datasets.folder import VARIABLE, data_folder
+from studies.datasets.toy import load_toy
 
 WIDTH = 100
 """Columns of the printed list."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.data.datasets import load_toy
 from isthmus.exceptions import DataWarning
 from isthmus.study.board import HOLDS, REVERSED, Claim
 from isthmus.view.plots import principal_plane
+from studies.datasets.toy import load_toy
 from studies.paper.comparisons import COMPARISONS, ORDER, TARGET_ONLY, WHERE_FLAT
 from studies.paper.drawing import Panel, plot_differences, plot_heat_map, plot_table, plot_toy
 from studies.paper.entrants import PAPER

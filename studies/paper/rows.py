@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from isthmus._core.validation import UNLABELLED
-from isthmus.data.datasets import load_toy
 from isthmus.data.splits import Protocol
 from isthmus.study.trial_rows import Trial, TrialRows, hash_name, take_pair_rows
 from studies.datasets.collection import Collection
+from studies.datasets.toy import load_toy
 from studies.paper.features import components, load_once, scale_rows, whole_domain
 
 VARIANTS = {

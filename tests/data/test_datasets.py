@@ -11,13 +11,12 @@ from sklearn import datasets as sklearn_datasets
 
 from isthmus.data.datasets import (
     SHAPE_NAMES,
-    TARGET_AXES,
     DomainPair,
     load_digits,
-    load_toy,
     shape_features,
 )
 from isthmus.exceptions import InputError
+from studies.datasets.toy import load_toy
 
 IMAGES, DIGITS = sklearn_datasets.load_digits().images / 16.0, sklearn_datasets.load_digits().target
 
@@ -168,42 +167,6 @@ def checksum(pair) -> str:
 )
 def test_a_seed_draws_the_same_rows_for_ever(load, sum_):
     assert checksum(load()) == sum_
-
-
-# ------------------------------------------------------------------ the toy problem
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_toy_has_the_numbers_of_the_paper(seed):
-    toy = load_toy(seed)
-    assert toy.X_source.shape == (80, 2)
-    assert toy.X_target.shape == (84, 3)
-    np.testing.assert_array_equal(np.bincount(toy.y_source), [40, 40])
-    np.testing.assert_array_equal(np.bincount(toy.y_target[toy.y_target >= 0]), [2, 2])
-    np.testing.assert_array_equal(np.bincount(toy.y_test), [200, 200])
-    ids = np.concatenate([toy.source_ids, toy.target_ids, toy.test_ids])
-    np.testing.assert_array_equal(np.sort(ids), np.arange(80 + 84 + 400))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_labelled_toy_rows_lie_at_one_corner_of_their_class_and_test_rows_do_not(seed):
-    toy = load_toy(seed)
-    known = toy.y_target >= 0
-    for label in (0, 1):
-        own = toy.target_classes == label
-        rows = toy.X_target[own & ~known] @ TARGET_AXES
-        labelled = (toy.X_target[own & known] @ TARGET_AXES - rows.mean(axis=0)) / rows.std(axis=0)
-        assert labelled[:, :2].min() > 0.5
-        assert labelled[:, :2].mean() > 1.0
-        test = (toy.X_test[toy.y_test == label] @ TARGET_AXES - rows.mean(axis=0)) / rows.std(axis=0)
-        assert np.abs(test.mean(axis=0)).max() < 0.5
-
-
-def test_toy_seeds_differ_and_repeat():
-    np.testing.assert_array_equal(load_toy(1).X_target, load_toy(1).X_target)
-    assert not np.array_equal(load_toy(1).X_target, load_toy(2).X_target)
-    with pytest.raises(InputError, match="labelled_per_class: expected a whole number of at least 1, got 0"):
-        load_toy(labelled_per_class=0)
 
 
 # ------------------------------------------------------------------ a pair of one's own

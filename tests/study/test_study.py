@@ -16,7 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from isthmus import MLHD
-from isthmus.data.datasets import DomainPair, load_digits, load_toy
+from isthmus.data.datasets import DomainPair, load_digits
 from isthmus.data.splits import Protocol
 from isthmus.estimators.controls import TargetOnly
 from isthmus.exceptions import DataWarning, InputError
@@ -27,6 +27,7 @@ from isthmus.study.design import Entrant, predict_by_target_rows
 from isthmus.study.records import SCHEME, RecordStore, as_json_value, fingerprint
 from isthmus.study.study import Study
 from isthmus.study.trial_rows import CorruptedRows, PairRows, Trial, draw_rows, take_pair_rows
+from studies.datasets.toy import load_toy
 
 PROTOCOL = Protocol(4, 1, 3, test=20)
 QUICK = ["target 1-NN", "cca+nn"]
@@ -514,10 +515,10 @@ def test_sets_and_mappings_have_no_order_and_cycles_end():
 
 def test_where_in_the_package_a_class_is_does_not_matter(monkeypatch):
     """Modules may be moved: what is asked is the same."""
-    before, alone = fingerprint(MLHD(), RBF(1.0), load_toy), fingerprint(MLHD())
-    for each in (MLHD, RBF, load_toy):
+    before, alone = fingerprint(MLHD(), RBF(1.0), load_digits), fingerprint(MLHD())
+    for each in (MLHD, RBF, load_digits):
         monkeypatch.setattr(each, "__module__", "isthmus.somewhere.else_")
-    assert fingerprint(MLHD(), RBF(1.0), load_toy) == before
+    assert fingerprint(MLHD(), RBF(1.0), load_digits) == before
     monkeypatch.setattr(MLHD, "__module__", "another.package")
     assert fingerprint(MLHD()) != alone
 

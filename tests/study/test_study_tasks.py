@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from isthmus.data.datasets import load_toy
 from isthmus.exceptions import InputError
 from isthmus.study.design import Entrant
 from isthmus.study.records import RecordStore
 from isthmus.study.study import RunPlan, Study
 from isthmus.study.trial_rows import Trial
+from studies.datasets.toy import load_toy
 
 
 class Guess(BaseEstimator):

@@ -3,7 +3,7 @@
 from isthmus._core.rows import ArrayRows, Rows
 from isthmus._core.validation import UNLABELLED
 from isthmus.data.blocks import DaskRows
-from isthmus.data.datasets import DomainPair, load_digits, load_toy, shape_features
+from isthmus.data.datasets import DomainPair, load_digits, shape_features
 from isthmus.data.domains import Domain, KnownPairs, SharedFeatures, Split, TwoDomains
 from isthmus.data.splits import Protocol, SemiSupervisedSplit
 
@@ -21,6 +21,5 @@ __all__ = [
     "Split",
     "TwoDomains",
     "load_digits",
-    "load_toy",
     "shape_features",
 ]

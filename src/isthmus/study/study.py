@@ -297,8 +297,8 @@ class Study(Design):
 
     Examples
     --------
-    >>> from isthmus.data.datasets import load_toy
-    >>> board = Study.of(load_toy, ["mlhd", "target 1-NN"]).run(seeds=range(6))
+    >>> from isthmus.data.datasets import load_digits
+    >>> board = Study.of(load_digits, ["mlhd", "target 1-NN"]).run(seeds=range(6))
     >>> print(board.claim("mlhd", "target 1-NN"))
     mlhd > target 1-NN: holds, +... [..., ...], p = .031
     """

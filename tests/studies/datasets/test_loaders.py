@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.io import savemat
 
 from conftest import real_data
-from isthmus.data.datasets import load_digits, load_toy
+from isthmus.data.datasets import load_digits
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies import datasets
@@ -24,6 +24,7 @@ from studies.datasets.files.compressed_rows import read_csr
 from studies.datasets.parts import class_names, codes, distinct, published_split, row_numbers
 from studies.datasets.reuters import ABOUT as REUTERS
 from studies.datasets.reuters import _load as load_small_reuters
+from studies.datasets.toy import TARGET_AXES, load_toy
 
 FILED = [dataset for dataset in catalogue() if dataset.files]
 SCARCE = {"reuters", "office_caltech_mat_SURF_L10", "office_caltech_mat_decaf"}
@@ -506,6 +507,42 @@ def test_the_page_states_size_and_sum_of_every_file_that_is_not_scarce():
 def test_files_are_those_of_the_page(file, size, stated):
     content = (real_data(file) / file).read_bytes()
     assert (f"{len(content):,}", hashlib.sha256(content).hexdigest()) == (size, stated)
+
+
+# ------------------------------------------------------------------ the toy problem
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_toy_has_the_numbers_of_the_paper(seed):
+    toy = load_toy(seed)
+    assert toy.X_source.shape == (80, 2)
+    assert toy.X_target.shape == (84, 3)
+    np.testing.assert_array_equal(np.bincount(toy.y_source), [40, 40])
+    np.testing.assert_array_equal(np.bincount(toy.y_target[toy.y_target >= 0]), [2, 2])
+    np.testing.assert_array_equal(np.bincount(toy.y_test), [200, 200])
+    ids = np.concatenate([toy.source_ids, toy.target_ids, toy.test_ids])
+    np.testing.assert_array_equal(np.sort(ids), np.arange(80 + 84 + 400))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labelled_toy_rows_lie_at_one_corner_of_their_class_and_test_rows_do_not(seed):
+    toy = load_toy(seed)
+    known = toy.y_target >= 0
+    for label in (0, 1):
+        own = toy.target_classes == label
+        rows = toy.X_target[own & ~known] @ TARGET_AXES
+        labelled = (toy.X_target[own & known] @ TARGET_AXES - rows.mean(axis=0)) / rows.std(axis=0)
+        assert labelled[:, :2].min() > 0.5
+        assert labelled[:, :2].mean() > 1.0
+        test = (toy.X_test[toy.y_test == label] @ TARGET_AXES - rows.mean(axis=0)) / rows.std(axis=0)
+        assert np.abs(test.mean(axis=0)).max() < 0.5
+
+
+def test_toy_seeds_differ_and_repeat():
+    np.testing.assert_array_equal(load_toy(1).X_target, load_toy(1).X_target)
+    assert not np.array_equal(load_toy(1).X_target, load_toy(2).X_target)
+    with pytest.raises(InputError, match="labelled_per_class: expected a whole number of at least 1, got 0"):
+        load_toy(labelled_per_class=0)
 
 
 # ------------------------------------------------------------------ the catalogue

@@ -278,11 +278,11 @@ def hold_out_labels(
     Examples
     --------
     >>> from isthmus import ARC
-    >>> from isthmus.data.datasets import load_toy
-    >>> toy = load_toy()
-    >>> found = hold_out_labels(toy.X_source, toy.y_source, toy.X_test, toy.y_test, ARC(), times=1)
+    >>> y = np.arange(80) % 2
+    >>> X = np.random.default_rng(0).normal(size=(80, 3)) + 2 * y[:, None] - 1
+    >>> found = hold_out_labels(X[:40, :2], y[:40], X[40:], y[40:], ARC(), times=1)
     >>> found.tested, found.shared_accuracy is None
-    (200, True)
+    (20, True)
     """
     labels = as_labels(y_target, "y_target")
     if len(set(labels[~is_unlabelled(labels)].tolist())) < 2:

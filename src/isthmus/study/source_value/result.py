@@ -388,11 +388,11 @@ def does_source_help(
     Examples
     --------
     >>> from isthmus import ARC
-    >>> from isthmus.data.datasets import load_toy
-    >>> toy = load_toy()
-    >>> verdict = does_source_help(toy.X_source, toy.y_source, toy.X_test, toy.y_test, system=ARC())
+    >>> y = np.arange(80) % 2
+    >>> X = np.random.default_rng(0).normal(size=(80, 3)) + 2 * y[:, None] - 1
+    >>> verdict = does_source_help(X[:40, :2], y[:40], X[40:], y[40:], system=ARC())
     >>> verdict.helps, verdict.n_tested
-    (False, 400)
+    (False, 40)
     """
     columns = find_common_columns(shared_columns, X_source, X_target)
     question = make_question(X_source, y_source, X_target, y_target, pairs)
