@@ -28,12 +28,10 @@ from isthmus.exceptions import InputError
 LONGEST_HEADER = 512
 # Bytes: an array that claims more is refused before any of it is read, unless its reader allows more.
 LARGEST_ARRAY = 2**30
-# In an archive whose arrays are not known by name.
-MOST_ARRAYS = 2**14
 # In NumPy's arrays of text.
 BYTES_OF_CHARACTER = 4
-KINDS = {"number": "numbers", "whole": "whole numbers", "text": "text", "any": "numbers or text"}
-DTYPES = {"number": "fiu", "whole": "iu", "text": "U", "any": "biufU"}
+KINDS = {"number": "numbers", "whole": "whole numbers", "text": "text"}
+DTYPES = {"number": "fiu", "whole": "iu", "text": "U"}
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Expected:
     ----------
     shape : tuple of int or None
         The length along every axis; None allows any.
-    kind : {"number", "whole", "text", "any"}
+    kind : {"number", "whole", "text"}
         Finite real numbers, whole numbers (read as ``intp``), printable unicode text, or any of these as they are.
     low, high : float
         The smallest and the largest value allowed; of text, ``high`` is the length of the longest.
@@ -99,10 +97,6 @@ class Expected:
     def check_values(self, array: NDArray[Any], name: str) -> NDArray[Any]:
         """Return the array in native byte order; raise where a value is not as expected."""
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
-        if self.kind == "any":
-            if array.dtype.kind == "U":
-                array.tolist()  # raises where a text has no such character
-            return array
         if self.kind == "text":
             if not _is_printable(array):
                 raise InputError(f"{name}: expected printable text, got other characters, or none at all.")
@@ -173,27 +167,6 @@ def read_npz(path: Path, expected: Mapping[str, Expected]) -> dict[str, NDArray[
     with _open_archive(path) as archive:
         _check_names(expected, archive.namelist(), name)
         return {key: _read_array(archive, key, wanted, f"{name}, {key!r}") for key, wanted in expected.items()}
-
-
-def npz_headers(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    """Return the type and shape that each array of an ``.npz`` archive claims to have; no array is read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "small.npz"
-    ...     np.savez(path, X=np.eye(3))
-    ...     npz_headers(path)
-    {'X': (dtype('float64'), (3, 3))}
-    """
-    name = show_path(path)
-    with _open_archive(path) as archive:
-        members = [member for member in archive.namelist() if member.endswith(".npy")]
-        if len(members) > MOST_ARRAYS:  # each costs a seek and a header
-            raise InputError(f"{name}: expected at most {MOST_ARRAYS} arrays, got {len(members)}.")
-        keys = [member.removesuffix(".npy") for member in members]
-        return {key: _read_header(archive, key, f"{name}, {key!r:.60}")[:2] for key in keys}
 
 
 def check_part(right: bool, path: Any, expected: str) -> None:

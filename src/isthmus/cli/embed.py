@@ -5,7 +5,7 @@ Examples
   isthmus embed translations.isthmus french.csv --domain target -o french.npy
   isthmus embed translations.isthmus english.parquet --domain source -o english.parquet
 
-Rows are read, mapped and written in blocks, so FILE can be larger than memory (except .npz and .h5ad).
+Rows are read, mapped and written in blocks, so FILE can be larger than memory (except JSON lines and .h5ad).
 """
 
 from __future__ import annotations

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile import FLIPS, LITTLE, Entry, archive, flipped, npy, npy_header, put, refused, saved
+from hostile import FLIPS, LITTLE, flipped, npy, npy_header, put, refused, saved
 from isthmus import InputError, MissingDependencyError
-from isthmus._core.archives import npz_headers
 from isthmus.io.tables import content as limits
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.stream import RowBlocks
@@ -107,11 +106,6 @@ WRONG = {
         npy_header("{'descr': '<f8', 'fortran_order': False, 'shape': (999999999, 99999)}"),
         "an .npy file in good order",
     ),
-    "other.npz": (b"PK", ".npz archive in good order"),
-    "none.npz": (archive(Entry(b"readme.txt", b"x")), "got none in it"),
-    "rows.npz": (saved(np.savez, a=np.ones(3), b=np.ones((2, 2))), 'got 3 in "a" and 2 in "b"'),
-    "cube.npz": (saved(np.savez, a=np.ones((2, 2, 2))), "got shape (2, 2, 2)"),
-    "objects.npz": (saved(np.savez, a=np.array(["x", None], dtype=object)), "never unpickled"),
     "table.txt": (b"a b\n", "ends in one of"),
     "table.parquet.gz": (gzip.compress(b"x"), "ends in one of"),
     "table": (b"a,b\n", "ends in one of"),
@@ -141,11 +135,8 @@ def test_what_unfolds_out_of_proportion_is_refused_early(tmp_path, monkeypatch):
     assert "that unpacks to at most" in refused(read_table, put(tmp_path / "a.csv.gz", bomb))
 
 
-def test_claims_of_archives_and_of_parquet_are_compared_with_the_file(tmp_path, monkeypatch):
+def test_claims_of_parquet_are_compared_with_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "ROOM", 2**20)
-    path = tmp_path / "a.npz"
-    np.savez_compressed(path, a=np.zeros((2**16, 16)))
-    assert "that unpacks to at most" in refused(read_table, path)
     path = tmp_path / "a.parquet"
     pl.DataFrame({f"c{i}": pl.zeros(2**16, eager=True) for i in range(16)}).write_parquet(path, compression="zstd")
     assert "that unpacks to at most" in refused(read_table, path)
@@ -162,14 +153,12 @@ def test_one_text_said_often_is_refused_before_it_is_unfolded(tmp_path, monkeypa
     assert "that unpacks to at most" in refused(lambda path: list(RowBlocks(path)), path)
 
 
-@given(flips=FLIPS, ending=st.sampled_from(["npz", "npy", "parquet", "csv.gz", "jsonl", "csv"]))
+@given(flips=FLIPS, ending=st.sampled_from(["npy", "parquet", "csv.gz", "jsonl", "csv"]))
 def test_flipped_bits_give_a_table_or_one_sentence(folder, flips, ending):
     path = folder / f"flipped.{ending}"
     content = io.BytesIO()
     frame = pl.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", None]})
-    if ending == "npz":
-        np.savez(content, a=np.arange(3.0), b=np.eye(3))
-    elif ending == "npy":
+    if ending == "npy":
         np.save(content, np.eye(3))
     elif ending == "parquet":
         frame.write_parquet(content)
@@ -187,20 +176,13 @@ def test_flipped_bits_give_a_table_or_one_sentence(folder, flips, ending):
     assert said.isprintable()
 
 
-def test_arrays_are_columns_and_matrices(tmp_path):
+def test_an_array_is_a_matrix_that_stays_in_its_file(tmp_path):
     X = np.arange(6, dtype=np.float32).reshape(3, 2)
-    np.savez(tmp_path / "a.npz", X=X, y=[1, 2, 3], name=["u", "v", "w"], size=[1.0, np.nan, 2.0])
-    table = read_table(tmp_path / "a.npz")
-    assert table.is_matrix("X")
-    assert (table.matrix("X") == X).all()
-    assert table.column("name").to_list() == ["u", "v", "w"]
-    assert table.column("y").to_list() == [1, 2, 3]
     np.save(tmp_path / "a.npy", X)
     stored = read_table(tmp_path / "a.npy")
     assert isinstance(stored.matrix("data").base, np.memmap), "it stays in the file"
     assert (stored.rows(1, 3).matrix("data") == X[1:]).all()
     assert stored.rows(1, 9).n_rows == 2
-    assert npz_headers(tmp_path / "a.npz")["X"] == (np.dtype("float32"), (3, 2))
 
 
 def test_lists_of_one_length_are_a_matrix_and_others_are_not(tmp_path):

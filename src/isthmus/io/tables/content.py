@@ -59,10 +59,10 @@ def check_room(claim: int, size: int, name: str, what: str = "a file") -> None:
 
     Examples
     --------
-    >>> check_room(10**6, 10, "small.npz")
-    >>> check_room(10**12, 10, "small.npz")
+    >>> check_room(10**6, 10, "small.h5ad")
+    >>> check_room(10**12, 10, "small.h5ad")
     Traceback (most recent call last):
-    isthmus.exceptions.InputError: small.npz: expected a file that unpacks to at most 268435456 bytes, got ...
+    isthmus.exceptions.InputError: small.h5ad: expected a file that unpacks to at most 268435456 bytes, got ...
     """
     most = max(ROOM, FACTOR * size)
     if claim > most:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import mmap
 import os
 import re
@@ -13,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.archives import Expected, npz_headers, read_npz, show_shape
+from isthmus._core.archives import show_shape
 from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import is_sparse
 from isthmus.exceptions import InputError, import_extra
@@ -62,24 +61,6 @@ def release_memory(array: Any) -> None:
         array = getattr(array, "base", None)
     if array is not None and hasattr(mmap, "MADV_DONTNEED"):
         array.madvise(mmap.MADV_DONTNEED)
-
-
-def read_npz_table(path: Path, name: str) -> Table:
-    """Return named arrays (n,), which are columns, and (n, d), which are matrices."""
-    headers = npz_headers(path)
-    if not headers:
-        raise InputError(f"{name}: expected an archive of arrays, got none in it.")
-    expected = {key: Expected(shape, "any") for key, (_, shape) in headers.items()}
-    check_room(sum(math.prod(shape) * dtype.itemsize for dtype, shape in headers.values()), path.stat().st_size, name)
-    parts = read_npz(path, expected)
-    for key, array in parts.items():
-        place = f"{name}, {show_path(repr(key)[:60])}"
-        if array.ndim == 2:
-            parts[key] = _check_matrix(array, place)
-        elif array.ndim != 1:
-            got = show_shape(array.shape)
-            raise InputError(f"{place}: expected a column or a matrix, got shape {got}.")
-    return Table.of(parts, name)
 
 
 # The column of the rows' own names, as AnnData calls them.
@@ -158,7 +139,7 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     ----------
     path : str or path
         Its ending says what it is: ``.csv``, ``.tsv``, ``.jsonl`` (also ``.ndjson``), each also with ``.gz`` behind;
-        ``.parquet``, ``.npy``, ``.npz``, ``.h5ad``.
+        ``.parquet``, ``.npy``, ``.h5ad``.
     sep : str, optional
         What separates the cells of a CSV or TSV file. None: detected from the first line and rows; tab in TSV.
     decimal : {".", ","}, optional
@@ -169,9 +150,8 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     table : Table
         Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator, the decimal mark
         and the encoding (UTF-8, UTF-16 with a byte order mark, or else Windows-1252) that they were read by. An
-        ``.npy`` file is one matrix, ``data``, that stays in the file. Arrays of an ``.npz`` file are columns (n,) or
-        matrices (n, d). Of an ``.h5ad`` file, ``X`` and what is in ``obsm`` are matrices, what is in ``obs`` are
-        columns.
+        ``.npy`` file is one matrix, ``data``, that stays in the file. Of an ``.h5ad`` file, ``X`` and what is in
+        ``obsm`` are matrices, what is in ``obs`` are columns.
 
     Raises
     ------
@@ -306,6 +286,5 @@ PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
 READERS: Mapping[str, Callable[[Path, str], Table]] = {
     ".parquet": _read_parquet,
     ".npy": read_npy,
-    ".npz": read_npz_table,
     ".h5ad": read_h5ad,
 }

@@ -41,8 +41,8 @@ Frames = Callable[["RowBlocks"], Iterator[Any]]
 class RowBlocks:
     r"""A file that can be read again and again, some rows at a time.
 
-    CSV and TSV (also gzipped) and Parquet are read in parts; an ``.npy`` file stays where it is; JSON lines, ``.npz``
-    and ``.h5ad`` are read whole. Cells are those of :func:`~isthmus.io.tables.read.read_table`, to the bit: whether
+    CSV and TSV (also gzipped) and Parquet are read in parts; an ``.npy`` file stays where it is; JSON lines and
+    ``.h5ad`` are read whole. Cells are those of :func:`~isthmus.io.tables.read.read_table`, to the bit: whether
     all words of a column are whole numbers depends on the whole file, which is read once before the first table.
 
     Parameters

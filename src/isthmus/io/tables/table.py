@@ -124,8 +124,8 @@ class Table:
 
         Examples
         --------
-        >>> Table.of({"age": [31]}, "b.csv").locate("age"), Table.of({"age": [31]}, "b.npz").locate("age", 0)
-        ('b.csv, column "age"', 'b.npz row 0 (from 0), column "age"')
+        >>> Table.of({"age": [31]}, "b.csv").locate("age"), Table.of({"age": [31]}, "b.h5ad").locate("age", 0)
+        ('b.csv, column "age"', 'b.h5ad row 0 (from 0), column "age"')
         """
         first, what = (self.first, "row") if self.line is None else (self.line, "line")
         numbers = " and ".join(str(first + row) for row in rows)
