@@ -105,8 +105,6 @@ WORDS = {
     "paired_difference random_state": lambda x: evidence.paired_difference([1, 2], [1, 1], random_state=x),
     "Protocol": lambda x: data.Protocol(x),
     "Protocol test": lambda x: data.Protocol(test=x),
-    "Protocol disjoint": lambda x: data.Protocol(disjoint=x),
-    "Protocol small_classes": lambda x: data.Protocol(small_classes=x),
     "split": lambda x: data.Protocol().split(x, x, seed=0),
     "split seed": lambda x: data.Protocol().split(LABELS, LABELS, seed=x),
     "split objects": lambda x: data.Protocol().split(LABELS, LABELS, objects_source=x, objects_target=x, seed=0),
@@ -197,10 +195,9 @@ def test_messages_are_short_whatever_they_show() -> None:
     for value in (np.zeros(999), pd.DataFrame(X_S), list(range(10_000)), "x" * 10_000, 10**5000, "a\nb"):
         assert len(show_value(value)) <= 60
         assert "\n" not in show_value(value)
-        for make in (data.Protocol, lambda v: data.Protocol(disjoint=v)):
-            with pytest.raises(InputError) as caught:
-                make(value)
-            assert len(str(caught.value)) < 200
+        with pytest.raises(InputError) as caught:
+            data.Protocol(value)
+        assert len(str(caught.value)) < 200
 
 
 def test_the_largest_whole_number_passes() -> None:

@@ -19,7 +19,6 @@ import isthmus
 from conftest import make_domains, one_sentence
 from isthmus import CCA, ITML, MLHD, InputError, MissingDependencyError, RidgeMap, systems, to_onnx
 from isthmus.geometry.kernels import Landmarks, Linear
-from isthmus.io.onnx import export_onnx
 
 D = make_domains(seed=103, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=6)
 NEW = make_domains(seed=104, n_source=30, n_target=30, d_source=6, d_target=6)
@@ -219,8 +218,6 @@ def test_views_and_parts_of_models():
     np.testing.assert_allclose(run(to_onnx(model.common_space_), X), model.transform(X), atol=1e-4)
     itml = ITML(random_state=0).fit(D.X_source, D.y_source)
     np.testing.assert_allclose(run(to_onnx(itml), NEW.X_source), itml.transform(NEW.X_source), atol=1e-4)
-    with pytest.raises(InputError, match="expected one over two domains, got ITML"):
-        export_onnx(itml, "nowhere")
 
 
 def test_a_loaded_model_gives_the_same_file(tmp_path):
@@ -229,25 +226,15 @@ def test_a_loaded_model_gives_the_same_file(tmp_path):
     assert to_onnx(isthmus.load(tmp_path / "model")) == to_onnx(model)
 
 
-def test_both_maps_in_a_folder(tmp_path):
-    model = CCA().fit(*D.args)
-    written = export_onnx(model, tmp_path / "maps")
-    assert [path.name for path in written] == ["source.onnx", "target.onnx"]
-    for path, domain in zip(written, ROWS, strict=True):
-        assert path.read_bytes() == to_onnx(model, domain)
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="folder: expected a folder, got the file"):
-        export_onnx(model, tmp_path / "file")
+def test_what_has_no_map_is_refused():
     with pytest.raises(InputError, match="domain: expected one of"):
-        to_onnx(model, "both")
+        to_onnx(CCA().fit(*D.args), "both")
     with pytest.raises(NotFittedError):
-        export_onnx(CCA(), tmp_path / "none")
-    assert not (tmp_path / "none").exists()
+        to_onnx(CCA())
 
 
-def test_the_extra_is_named_where_it_is_missing(monkeypatch, tmp_path):
+def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     model = CCA().fit(*D.args)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingDependencyError, match=r'needs onnx.*pip install "isthmus\[onnx\]"'):
-        export_onnx(model, tmp_path / "maps")
-    assert not list(tmp_path.iterdir())
+        to_onnx(model)

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
         features = parts.get(domain)
         if isinstance(features, Features):
             columns[domain] = features.plan_lines()
-            screen.say(f"{domain}:", *(f"    {line}" for line in (*columns[domain], *features.lines())))
+            screen.say(f"{domain}:", *(f"    {line}" for line in columns[domain]))
     screen.answer(card | {"columns": columns})
 
 

@@ -62,7 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--queries", nargs=2, type=Path, metavar="FILE", help=both)
     relevant = "table of relevant rows: the number of a query (from 0) and the id of a row of OLD"
     asked.add_argument("--judgements", type=Path, metavar="FILE", help=relevant)
-    asked.add_argument("--cost-per-1k", type=float, metavar="C", help="cost of embedding 1,000 rows")
     gate = f"measure of the action that has to be reached: {', '.join(MEASURES)}"
     asked.add_argument("--gate", type=parse_gate, metavar="NAME=VALUE", help=gate)
     store = parser.add_argument_group("stores", "LanceDB, Chroma, Qdrant, pgvector; .npy, .parquet and .faiss files.")
@@ -127,11 +126,9 @@ def _learn(
     return migrate(old, new, pairs, progress=screen.progress, **known)
 
 
-def _finish(
-    options: argparse.Namespace, screen: Console, adapter: Adapter, action: str, seconds: float | None = None
-) -> bool:
+def _finish(options: argparse.Namespace, screen: Console, adapter: Adapter, action: str) -> bool:
     """Print the figures; where the action reaches the gate, write the adapter and return True."""
-    lines = _describe(adapter, options.cost_per_1k, seconds)
+    lines = _describe(adapter)
     screen.say("", *lines)
     passed = _check_gate(options.gate, adapter, action, screen)
     if passed and options.output is not None and not options.dry_run:
@@ -159,10 +156,10 @@ def _adapter_facts(adapter: Adapter) -> dict[str, Any]:
     }
 
 
-def _describe(adapter: Adapter, cost: float | None, seconds: float | None) -> list[str]:
+def _describe(adapter: Adapter) -> list[str]:
     """Return the advice, the options, the learning curve and the controls, for the screen and ``recall.txt``."""
     recall = adapter.recall
-    options = [] if adapter.options is None else ["Options:", *adapter.options.lines(cost, seconds)]
+    options = [] if adapter.options is None else ["Options:", *(f"    {each}" for each in adapter.options.options)]
     curve = [f"    {n:,}: {figures}" for n, figures in zip(recall.n_pairs, recall.figures, strict=True)]
     controls = [f"    {name}: {figures}" for name, figures in recall.controls.items()]
     cuts = ", ".join(f"{cut} → {adapter.threshold(cut):.2f}" for cut in (0.5, 0.7, 0.8, 0.9))
@@ -219,9 +216,8 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
     with screen.bar("migrate") as bar:
         sample = sample_store(store, embedding, options.sample, _read_judged(options), options.seed, bar)
     adapter = _learn(options, screen, sample.old, sample.new, sample.pairs, sample.ids)
-    seconds = 1000.0 * embedding.seconds[-1] if embedding.seconds else None
     action = {"convert": "convert", "reembed": "re-embed"}.get(options.apply, "bridge")
-    passed = _finish(options, screen, adapter, action, seconds)
+    passed = _finish(options, screen, adapter, action)
     facts: dict[str, Any] = {"store": options.old, "rows": store.n, **_adapter_facts(adapter), "gate": passed}
     if options.apply and passed:
         vectors = sample.new if options.apply != "convert" else adapter.to_new(sample.old[:2000])

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import repeat
 from typing import Any
 from uuid import uuid4
@@ -51,6 +52,8 @@ QUIET = {
 }
 # Sums that a worker adds at once, until one is left.
 FAN = 8
+# The modules of data frames, and how each puts one behind another.
+FRAMES: dict[str, dict[str, Any]] = {"pandas": {"ignore_index": True}, "polars": {"how": "vertical_relaxed"}}
 
 
 def import_dask() -> Any:
@@ -381,14 +384,8 @@ def append_rows(old: Any, new: Any, name: str) -> Any:
         raise InputError(f"{name}: expected None, as rows in blocks can't be extended, got rows; fit to all of them.")
     if framed != hasattr(new, "columns") or (framed and type(old) is not type(new)):
         raise InputError(f"{name}: expected {_kind(old)}, as in fit, got {_kind(new)}.")
-    if framed and module == "pandas":
-        import pandas
-
-        return pandas.concat([old, new], ignore_index=True)
-    if framed and module == "polars":
-        import polars
-
-        return polars.concat([old, new], how="vertical_relaxed")
+    if framed and module in FRAMES:
+        return import_module(module).concat([old, new], **FRAMES[module])
     if is_sparse(old) != is_sparse(new):
         kinds = ("sparse", "dense") if is_sparse(old) else ("dense", "sparse")
         raise InputError(f"{name}: expected {kinds[0]} rows, as in fit, got {kinds[1]} ones.")

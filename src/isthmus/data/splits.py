@@ -21,8 +21,6 @@ from isthmus._core.validation import (
     FloatArray,
     IntArray,
     as_labels,
-    check_choice,
-    check_flag,
     check_length,
     check_number,
     is_unlabelled,
@@ -108,13 +106,6 @@ def choose_row_per_object(lots: FloatArray, objects: IntArray) -> IntArray:
     return np.asarray(order[np.sort(first)], dtype=np.intp)
 
 
-SMALL_CLASSES = {
-    "refuse": "classes with fewer rows are refused",
-    "shrink": "classes with fewer rows give what they have",
-    "drop": "classes with fewer rows are left out",
-}
-
-
 @dataclass(frozen=True)
 class Protocol:
     """The numbers of rows of each class that are drawn at random for each part of a split.
@@ -128,18 +119,16 @@ class Protocol:
     test : int, optional
         Test rows in all classes together, drawn at random from the remaining target rows, whatever their class.
         None: all that remain.
-    disjoint : bool
-        Whether an object may be in one only of source, target (labelled and unlabelled) and test. Where the objects
-        are not given to :meth:`split`, each row is an object of its own.
-    small_classes : {"refuse", "shrink", "drop"}
-        What to do with a class that has too few rows to fill its share and to leave one row for the test.
 
-        - ``"refuse"``: an error that names the class.
-        - ``"shrink"``: take as many as the class allows. One row is for the test, one is the source's and one
-          is labelled in any case; a class with fewer is refused. What remains goes, in this order, to the labelled
-          rows, the source, the unlabelled rows. (Domains that share no object do not compete: the source takes what
-          there is.) If fewer than ``test`` rows remain, all of them are the test.
-        - ``"drop"``: the class is in no part of the split.
+    Notes
+    -----
+    An object is in one only of source, target (labelled and unlabelled) and test. Where the objects are not given to
+    :meth:`split`, each row is an object of its own.
+
+    A class that has too few rows to fill its share and to leave one row for the test gives what it has. One row is
+    for the test, one is the source's and one is labelled in any case; a class with fewer is refused. What remains
+    goes, in this order, to the labelled rows, the source, the unlabelled rows. (Domains that share no object do not
+    compete: the source takes what there is.) If fewer than ``test`` rows remain, all of them are the test.
 
     Examples
     --------
@@ -157,8 +146,6 @@ class Protocol:
     labelled_per_class: int = 1
     unlabelled_per_class: int = 20
     test: int | None = None
-    disjoint: bool = True
-    small_classes: str = "shrink"
 
     def __post_init__(self) -> None:
         lows = {"source_per_class": 1, "labelled_per_class": 1, "unlabelled_per_class": 0, "test": 1}
@@ -166,8 +153,6 @@ class Protocol:
             if name != "test" or self.test is not None:
                 whole = int(check_number(getattr(self, name), name, low=low, whole=True))
                 object.__setattr__(self, name, whole)  # NumPy's integers can't be written as JSON
-        object.__setattr__(self, "disjoint", check_flag(self.disjoint, "disjoint"))
-        check_choice(self.small_classes, "small_classes", SMALL_CLASSES)
 
     def split(
         self,
@@ -197,7 +182,7 @@ class Protocol:
         """
         ys, yt = _check_codes(y_source, "y_source"), _check_codes(y_target, "y_target")
         both = number_objects(objects_source, objects_target, len(ys), len(yt))
-        if not self.disjoint or both is None:
+        if both is None:
             objects_s, objects_t = np.arange(len(ys)), np.arange(len(ys), len(ys) + len(yt))
         else:
             objects_s, objects_t = both
@@ -207,31 +192,25 @@ class Protocol:
         rows_s = choose_row_per_object(rng.random(len(ys)), objects_s)
         rows_t = choose_row_per_object(rng.random(len(yt)), objects_t)
         lots = rng.random(len(yt))  # for the test, which is drawn across classes, not within each
-        parts: list[tuple[IntArray, ...]] = []
-        for label in np.union1d(ys, yt):
-            rows = rows_s[ys[rows_s] == label], rows_t[yt[rows_t] == label]
-            part = self._split_class(int(label), *rows, objects_s, objects_t)
-            if part is not None:
-                parts.append(part)
-        if not parts:
-            raise InputError("y_source, y_target: expected a class with rows for every part, got none.")
+        parts = [
+            self._split_class(int(c), rows_s[ys[rows_s] == c], rows_t[yt[rows_t] == c], objects_s, objects_t)
+            for c in np.union1d(ys, yt)
+        ]
         source, labelled, unlabelled, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
-        test = self._draw_test(rest, lots)
+        test = rest[np.lexsort((rest, lots[rest]))[: self.test]]
         return Split(*(np.sort(part) for part in (source, labelled, unlabelled, test)))
 
     def _split_class(
         self, label: int, rows_s: IntArray, rows_t: IntArray, objects_s: IntArray, objects_t: IntArray
-    ) -> tuple[IntArray, ...] | None:
-        """Return the source, labelled, unlabelled and remaining rows of a class, or None where it is dropped."""
+    ) -> tuple[IntArray, ...]:
+        """Return the source, labelled, unlabelled and remaining rows of a class."""
         shared = np.isin(objects_s[rows_s], objects_t[rows_t])
         supply = Supply(len(rows_s), len(rows_t), int(shared.sum()))
-        wanted = Quota(self.source_per_class, self.labelled_per_class, self.unlabelled_per_class)
-        taken = allot(supply, wanted)
-        if taken != wanted and self.small_classes == "drop":
-            return None
-        if taken is None or (taken != wanted and self.small_classes == "refuse"):
-            needed = wanted if self.small_classes == "refuse" else Quota(1, 1, 0)
-            raise InputError(_describe_shortage(label, supply, needed))
+        taken = allot(supply, Quota(self.source_per_class, self.labelled_per_class, self.unlabelled_per_class))
+        if taken is None:
+            both = f", of which {supply.shared} objects are the same" if supply.shared else ""
+            expected = "expected at least 1 source and 2 target row(s) (one of them for the test)"
+            raise InputError(f"class {label}: {expected}, got {supply.source} and {supply.target}{both}.")
         most_shared = supply.target - taken.labelled - taken.unlabelled - 1  # or the target could not have its rows
         allowed = ~shared | (np.cumsum(shared) <= most_shared)
         source = rows_s[allowed][: taken.source]
@@ -240,19 +219,12 @@ class Protocol:
         ends = np.cumsum([taken.labelled, taken.unlabelled])
         return (source, *np.split(free, ends))
 
-    def _draw_test(self, rest: IntArray, lots: FloatArray) -> IntArray:
-        n = len(rest) if self.test is None else self.test
-        if n > len(rest) and self.small_classes != "shrink":
-            raise InputError(f"test: expected at most {len(rest)}, the target rows that remain, got {n}.")
-        return rest[np.lexsort((rest, lots[rest]))[:n]]
-
     def __str__(self) -> str:
         test = "the rest for testing" if self.test is None else f"{_count(self.test, 'test')}"
-        objects = "no object in two of source, target and test; " if self.disjoint else ""
         return (
             f"{_count(self.source_per_class, 'labelled source')} per class; {self.labelled_per_class} labelled and "
             f"{_count(self.unlabelled_per_class, 'unlabelled target')} per class; {test}; "
-            f"{objects}{SMALL_CLASSES[self.small_classes]}"
+            "no object in two of source, target and test; classes with fewer rows give what they have"
         )
 
 
@@ -278,15 +250,6 @@ def _make_generator(seed: Any) -> np.random.Generator:
         if not isinstance(part, int) or part <= sys.maxsize:  # NumPy takes seeds of any size
             check_number(part, "seed", low=0, whole=True)
     return np.random.default_rng(seed)
-
-
-def _describe_shortage(label: int, supply: Supply, wanted: Quota) -> str:
-    needed = wanted.labelled + wanted.unlabelled + 1
-    shared = f", of which {supply.shared} objects are the same" if supply.shared else ""
-    return (
-        f"class {label}: expected at least {wanted.source} source and {needed} target row(s) (one of them for the "
-        f"test), got {supply.source} and {supply.target}{shared}."
-    )
 
 
 class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]

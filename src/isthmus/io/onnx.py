@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.files import fill_folder, write_whole
+from isthmus._core.files import write_whole
 from isthmus._core.validation import FloatArray, check_choice
 from isthmus.estimators.controls import Corrupted
 from isthmus.estimators.given_source import GivenSource
@@ -74,32 +73,6 @@ def to_onnx(model: Any, domain: str = "target", *, transformed: bool = False) ->
     transformer = None if transformed else getattr(fitted, "transformers_", {}).get(domain)
     found = _prepend(_affine_map(space, domain), transformer, f"{domain}_transformer")
     return _write_graph(f"{type(fitted).__name__}, {domain}", found, space.parts)
-
-
-def export_onnx(model: Any, folder: str | os.PathLike[str], *, transformed: bool = False) -> list[Path]:
-    """Write ``source.onnx`` and ``target.onnx``, the maps of :func:`to_onnx`, into a folder, and return the paths.
-
-    Both are made before either is written, and a new folder appears with both of them or not at all.
-
-    Parameters
-    ----------
-    model : fitted system or CommonSpace
-        As in :func:`to_onnx`; ITML has one map only.
-    folder : path
-        Where.
-    transformed : bool
-        As in :func:`to_onnx`, for both domains.
-    """
-    if isinstance(_find_maps(model), ITML):
-        raise InputError("model: expected one over two domains, got ITML, whose one map is to_onnx(model).")
-    where = Path(folder)
-    if where.exists() and not where.is_dir():
-        raise InputError(f"folder: expected a folder, got the file {str(where)!r}.")
-    files = {f"{domain}.onnx": to_onnx(model, domain, transformed=transformed) for domain in DOMAINS}
-    with fill_folder(where, tuple(files)) as unfinished:
-        for name, content in files.items():
-            write_whole(unfinished / name, content)
-    return [where / name for name in files]
 
 
 def export_map(adapter: Adapter, path: str | os.PathLike[str], *, direction: str = TO_OLD) -> None:

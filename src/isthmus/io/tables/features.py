@@ -102,13 +102,6 @@ class Numbers:
         """The columns, then those of the flags."""
         return (*self.columns, *(f"{self.columns[i]} is empty" for i in np.flatnonzero(self.flagged)))
 
-    @property
-    def line(self) -> str:
-        """A summary for the screen."""
-        n = int(self.flagged.sum())
-        extra = f", and {n} that say where cells are empty (filled by the median)" if n else ""
-        return f"{len(self.columns)} from numbers{extra}"
-
     def transform(self, table: Table) -> FloatArray:
         """Return the features (n, d + flags) of rows."""
         X = _read_cells(table, self.columns, self.days)
@@ -162,12 +155,6 @@ class Categories:
             f"{name} = {word}" for name, words in zip(self.columns, self.words, strict=True) for word in words
         )
 
-    @property
-    def line(self) -> str:
-        """A summary for the screen."""
-        n = len(self.columns)
-        return f"{len(self.names)} from the words of {n} column{'s' * (n > 1)}"
-
     def transform(self, table: Table) -> FloatArray:
         """Return the features (n, number of words) of rows."""
         blocks = []
@@ -220,11 +207,6 @@ class MatrixPart:
     def names(self) -> tuple[str, ...]:
         """The part and the number of a column in it."""
         return tuple(f"{self.column}[{i}]" for i in range(self.width))
-
-    @property
-    def line(self) -> str:
-        """A summary for the screen."""
-        return f"{self.width} from the matrix {self.column!r}, {'as they are' if self.mean is None else 'scaled'}"
 
     def transform(self, table: Table) -> Matrix:
         """Return the features (n, d) of rows."""
@@ -299,12 +281,6 @@ class Words:
         parts = self.terms if self.axes is None else tuple(f"axis {i}" for i in range(len(self.axes)))
         return tuple(f"{self.column}: {part}" for part in parts)
 
-    @property
-    def line(self) -> str:
-        """A summary for the screen."""
-        n = f"{len(self.terms)} words of the text {self.column!r}"
-        return n if self.axes is None else f"{len(self.axes)} axes from {n}"
-
     def transform(self, table: Table) -> Matrix:
         """Return the features (n, t) or (n, k) of rows."""
         X = self._weigh(table)
@@ -340,12 +316,6 @@ class Characters:
 
     names = ()
 
-    @property
-    def line(self) -> str:
-        """A summary for the screen."""
-        n = len(self.columns)
-        return f"character n-grams of {n} text column{'s' * (n > 1)}, compared as they are"
-
     def transform(self, table: Table) -> Matrix:
         """Return the counts (n, 2**18) of rows."""
         texts = map(" ".join, zip(*(read_texts(table, name) for name in self.columns), strict=True))
@@ -357,7 +327,7 @@ class Characters:
         return np.asarray(np.diff(self.transform(table).indptr) == 0)
 
 
-# Some features: ``names`` (one per feature), ``line`` (a summary) and ``transform(table)``.
+# Some features: ``names`` (one per feature) and ``transform(table)``.
 Block = Numbers | Categories | MatrixPart | Words | Characters
 
 
@@ -438,11 +408,6 @@ class Features:
         """Return what each column is, for the screen, with the number of axes that texts really have."""
         axes = {b.column: 0 if b.axes is None else len(b.axes) for b in self.blocks if isinstance(b, Words)}
         return [str(replace(c, components=axes[c.name]) if c.name in axes else c) for c in self.plan.columns]
-
-    def lines(self) -> list[str]:
-        """Return a summary of the features for the screen."""
-        n = len(self.names)
-        return [f"{n} feature{'s' * (n > 1)}", *(f"  {block.line}" for block in self.blocks)]
 
 
 def _fit_blocks(plan: Plan, table: Table) -> Iterator[Block]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from isthmus._core.files import show_path
 from isthmus._core.validation import FloatArray, IntArray, check_choice, check_number, is_sparse
 from isthmus.data.shared_columns import plain_name
-from isthmus.exceptions import DataWarning, InputError, warn
+from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars
 from isthmus.io.tables.delimited import MOSTLY
 from isthmus.io.tables.read import read_table
@@ -54,8 +54,6 @@ SETTINGS = {"number": ("scale",), "date": ("scale",), "matrix": ("scale",), "tex
 FEATURES = ("number", "date", "category", "text", "matrix")
 MOST_COMPONENTS, MOST_TERMS = 10_000, 1_000_000
 VERSION = 1
-# Characters of a text that is read.
-LONGEST = 2**24
 PARTS = ("kind", "why", "scale", "components", "terms")
 
 
@@ -217,8 +215,6 @@ class Plan:
     @classmethod
     def from_toml(cls, text: str, section: str = "") -> Plan:
         """Return the plan in a TOML text, or in a section of one."""
-        if not isinstance(text, str) or len(text) > LONGEST:
-            raise InputError(f"plan: expected a TOML text of at most {LONGEST} characters, got another.")
         try:
             found: Any = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -543,9 +539,7 @@ class IdRegister:
             read_ids(read_table(blocks.path, sep=blocks.sep, decimal=blocks.decimal), plan)
 
 
-def read_pairs(
-    path: str | os.PathLike[str], source_ids: Sequence[str], target_ids: Sequence[str], *, strict: bool = True
-) -> IntArray:
+def read_pairs(path: str | os.PathLike[str], source_ids: Sequence[str], target_ids: Sequence[str]) -> IntArray:
     """Read known pairs from a file with two columns of ids, or with columns named ``source`` and ``target``.
 
     Parameters
@@ -555,8 +549,6 @@ def read_pairs(
         or two columns of any name, the source's first. If these names are ids, the file has no header.
     source_ids, target_ids : sequence of str
         Of the rows, as :func:`read_ids` gives them.
-    strict : bool
-        Whether an unknown id is an error. If not, its pairs are dropped, and a warning says how many.
 
     Returns
     -------
@@ -566,22 +558,12 @@ def read_pairs(
     table = read_table(path)
     ids = (source_ids, target_ids)
     names = _find_id_columns(table)
-    sides = [
-        _find_rows(table, name, known, side, strict=strict)
-        for name, known, side in zip(names, ids, PAIR, strict=True)
-    ]
-    pairs = np.column_stack(sides)
+    pairs = np.column_stack([_find_rows(table, *side) for side in zip(names, ids, PAIR, strict=True)])
     if all(name in known for name, known in zip(names, ids, strict=True)):
         # The file has no header: what was read as names of columns is its first pair.
         first = [list(known).index(name) for name, known in zip(names, ids, strict=True)]
         pairs = np.vstack([first, pairs])
-    known = (pairs >= 0).all(axis=1)
-    if not known.any():
-        raise InputError(f"{table.path}: expected at least one pair with known ids, got none in {len(pairs)} rows.")
-    if not known.all():
-        dropped = f"{len(pairs) - int(known.sum())} of {len(pairs)} pairs"
-        warn(f"{table.path}: {dropped} were dropped: the files have no row of that id.", DataWarning)
-    return pairs[known]
+    return pairs
 
 
 def _find_id_columns(table: Table) -> tuple[str, ...]:
@@ -594,12 +576,12 @@ def _find_id_columns(table: Table) -> tuple[str, ...]:
     return table.names
 
 
-def _find_rows(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
+def _find_rows(table: Table, name: str, ids: Sequence[str], side: str) -> IntArray:
     place = {word: i for i, word in enumerate(ids)}
     cells = read_words(table, name)
     found = np.array([-1 if cell is None else find_word(cell, place) for cell in cells], dtype=np.intp)
     unknown = np.flatnonzero(found < 0)
-    if strict and len(unknown):
+    if len(unknown):
         row = int(unknown[0])
         cell = cells[row]
         problem = "the id is empty" if cell is None else f"no {side} row has the id {quote(cell)}"

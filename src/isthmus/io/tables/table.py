@@ -66,9 +66,6 @@ class Table:
         """Return a table of sequences, polars Series and 2-d arrays; lists of equal length become a matrix."""
         if not parts:
             raise InputError(f"{path}: expected at least one column, got none.")
-        for name in parts:
-            if not isinstance(name, str):
-                raise InputError(f"{path}: expected texts as names of columns, got {quote(name)}.")
         found = {name: _convert_part(name, values) for name, values in parts.items()}
         sizes = {name: part.shape[0] for name, part in found.items()}
         first, n = next(iter(sizes.items()))

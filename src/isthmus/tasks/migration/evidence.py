@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.validation import FloatArray, check_choice, check_number, short_repr
+from isthmus._core.validation import FloatArray, check_number, short_repr
 from isthmus.evidence.held_out import PairRecall, Proportion
 
 # Bootstrap samples of the queries.
@@ -192,7 +192,6 @@ def give_advice(recall: Recall) -> Advice:
     return Advice(BRIDGE if stays else UNTIL, f"{found}, and {neighbours}. {CUT_OFFS} {CAUTION}")
 
 
-OLD, ADAPTED = "old", "adapted"
 # Of the rows that pass; close together where few do, since that is where thresholds are.
 SHARES: FloatArray = np.concatenate([np.geomspace(1e-6, 0.1, 161), np.linspace(0.105, 1.0, 180)])
 
@@ -212,23 +211,21 @@ class Thresholds:
     Examples
     --------
     >>> table = Thresholds(np.array([0.9, 0.5, 0.1]), np.array([0.7, 0.4, 0.1]))
-    >>> round(table.translate(0.7, "adapted"), 6), table.translate(0.4, "old")
-    (0.55, 0.5)
+    >>> round(table.translate(0.7), 6)
+    0.55
     """
 
     old: FloatArray
     adapted: FloatArray
 
-    def translate(self, value: float, to: str) -> float:
-        """Return the threshold in one of the two scales that passes as many rows as ``value`` does in the other.
+    def translate(self, value: float) -> float:
+        """Return the threshold for adapted queries that passes as many rows as ``value`` does for old ones.
 
         Beyond the largest or smallest similarity that was seen, the largest or smallest of the other scale.
         """
         cut = check_number(value, "value", low=-1.0, high=1.0)
-        scales = {OLD: (self.adapted, self.old), ADAPTED: (self.old, self.adapted)}
-        start, end = scales[check_choice(to, "to", scales)]
         # The tables fall, and interpolation wants rising ones.
-        return float(np.interp(cut, start[::-1], end[::-1]))
+        return float(np.interp(cut, self.old[::-1], self.adapted[::-1]))
 
 
 def fit_thresholds(old: FloatArray, adapted: FloatArray) -> Thresholds:

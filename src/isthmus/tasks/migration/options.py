@@ -25,8 +25,6 @@ FOLDS = 5
 FEWEST_QUERIES, MOST_QUERIES = 20, 1000
 # A cheaper option replaces the best one where its mean of recall and nDCG is lower by no more than this.
 MARGIN = 0.01
-# What costs are for.
-PER_1K = 1000.0
 
 
 @dataclass(frozen=True)
@@ -109,16 +107,6 @@ class Comparison:
         return (
             f"until the index is re-embedded; share of the new model's ten neighbours found {where}: {said}; {until}."
         )
-
-    def lines(self, cost: float | None = None, seconds: float | None = None) -> list[str]:
-        """Return a line per option, with its cost and time where those of 1,000 rows are known."""
-        found = []
-        for option in self.options:
-            price = "" if cost is None else f", cost {option.rows / PER_1K * cost:,.2f}"
-            found.append(
-                f"    {option}{price}" + ("" if seconds is None else f", {option.rows / PER_1K * seconds:,.0f} s")
-            )
-        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures and the verdict, for JSON."""

@@ -38,7 +38,6 @@ from isthmus.exceptions import InputError
 from isthmus.maps.regression import AffineMap, KernelMap
 from isthmus.tasks.migration.engine import COST_OF_BOTH, CURVED, KINDS, Gallery, HeldOutSearch, Map, score_both_ways
 from isthmus.tasks.migration.evidence import (
-    ADAPTED,
     BRIDGE,
     CUT_OFFS,
     UNTIL,
@@ -189,15 +188,13 @@ class Adapter:
         )
         return score_both_ways(self.old_from_new, self.new_from_old, A)(B)
 
-    def threshold(self, value: float, *, to: str = ADAPTED) -> float:
+    def threshold(self, value: float) -> float:
         """Return the threshold of the cosine similarity that passes as many rows of the index as ``value`` does.
 
         Parameters
         ----------
         value : float
-            A threshold for queries of the old model, or (``to="old"``) for adapted ones.
-        to : {"adapted", "old"}
-            The queries that the result is for.
+            A threshold for queries of the old model; the result is for adapted ones.
 
         Notes
         -----
@@ -205,7 +202,7 @@ class Adapter:
         index other than their own. Beyond the largest or smallest that was seen, the answer is the largest or
         smallest of the other scale.
         """
-        return self.thresholds.translate(value, to)
+        return self.thresholds.translate(value)
 
     @property
     def shape(self) -> tuple[int, int]:

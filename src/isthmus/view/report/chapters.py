@@ -430,7 +430,7 @@ def model_chapter(path: Path, inputs: Inputs) -> Chapter:
     values: dict[str, Any] = {
         "warnings": read_warnings(parts.get(FIT)),
         "card": card,
-        "columns": {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()},
+        "columns": {name: known.plan_lines() for name, known in features.items()},
         "has_rows": inputs.has_both(path),
         "result": getattr(getattr(model, "estimator_", model), "result_", None),
     }

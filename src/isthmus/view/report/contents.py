@@ -147,8 +147,8 @@ class Inputs:
         return ReportRows(domain, table, plan, read_ids(table, plan), tuple(labels))
 
 
-def sample_rows(rows: ReportRows, most: int, first: IntArray | None = None) -> IntArray:
-    """Draw at most ``most`` row numbers, sorted: up to half of them from ``first`` (the labelled rows by default).
+def sample_rows(rows: ReportRows, most: int) -> IntArray:
+    """Draw at most ``most`` row numbers, sorted: up to half of them labelled.
 
     Examples
     --------
@@ -160,9 +160,8 @@ def sample_rows(rows: ReportRows, most: int, first: IntArray | None = None) -> I
     if len(rows) <= most:
         return np.arange(len(rows))
     rng = np.random.default_rng(0)
-    if first is None:
-        first = np.array([i for i, label in enumerate(rows.labels) if label is not None], dtype=np.intp)
-    chosen = rng.permutation(first)[: (most + 1) // 2]
+    labelled = np.array([i for i, label in enumerate(rows.labels) if label is not None], dtype=np.intp)
+    chosen = rng.permutation(labelled)[: (most + 1) // 2]
     others = rng.permutation(np.setdiff1d(np.arange(len(rows)), chosen))[: most - len(chosen)]
     return np.sort(np.concatenate([chosen, others]))
 
