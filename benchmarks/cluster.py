@@ -19,6 +19,20 @@ LABELLED, CLASSES, PARTITIONS, PASSES, IDLE, MANY = 60, 6, 8, 5, 5.0, 512
 OVERHEAD = 0.25
 TOLERANCE = 1e-4
 
+# For ``dask.config.set``, before a cluster is started. Without the first, rows travel to workers that are idle;
+# without the second, Dask looks at what its workers do a hundred times per second; without the next three, every
+# process measures itself fifty, ten and two times per second; without the last two, workers return memory after each
+# block, and get it back page by page.
+QUIET = {
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
+}
+
 
 @dataclass(frozen=True)
 class Spent:
@@ -35,8 +49,6 @@ def run(record: Record, options: Options, say: Callable[[str], None]) -> None:
     """Add the rows of this section to the record."""
     import dask
     from distributed import Client, LocalCluster
-
-    from isthmus.data.blocks import QUIET
 
     with (
         dask.config.set(QUIET),

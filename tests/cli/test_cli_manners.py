@@ -154,16 +154,16 @@ def test_neighbours_have_a_head_and_a_count(folder, model, capsys):
     assert lines[-1] == "These are the first 10 of 60 queries; -o has all."
 
 
-def test_a_file_of_the_other_domain_leads_to_the_option(folder, model, tmp_path, capsys):
+def test_a_file_of_the_other_domain_is_recognised(folder, model, tmp_path, capsys):
     swapped = ("search", model, "--index", folder / "b.csv", "--query", folder / "a.csv")
     status, _, wrong = run(capsys, *swapped)
     assert status == 2
-    assert "expected the columns of the target, got those of the source; use --from source." in wrong
+    assert "expected the columns of the target, got those of the source; exchange the domains." in wrong
     assert run(capsys, *swapped, "--from", "source")[0] == 0
     for out in ("points.npy", "points.csv"):
         status, _, wrong = run(capsys, "embed", model, folder / "a.csv", "--domain", "target", "-o", tmp_path / out)
         assert status == 2
-        assert "got those of the source; use --domain source." in wrong
+        assert "got those of the source; exchange the domains." in wrong
     assert list(tmp_path.iterdir()) == []
 
 

@@ -57,7 +57,7 @@ def small(monkeypatch):
 def as_a_whole(folder, file):
     """The points by the whole table, in the same blocks."""
     kept, table = StoredModel.of(folder / "m.isthmus"), read_table(folder / file)
-    X = kept.rows(table, "source", "")
+    X = kept.rows(table, "source")
     return np.vstack([kept.model.transform(X[s : s + 16], "source").astype(np.float32) for s in range(0, 90, 16)])
 
 

@@ -10,8 +10,9 @@ import dask.array as da
 import numpy as np
 import pytest
 
+from benchmarks.cluster import QUIET
 from isthmus import CCA, MLHD, Index, RidgeMap
-from isthmus.data.blocks import QUIET, DaskRows
+from isthmus.data.blocks import DaskRows
 from tests.conftest import make_domains
 
 pytestmark = pytest.mark.slow

@@ -21,7 +21,6 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from isthmus._core.files import open_regular, show_path
-from isthmus._core.validation import check_choice
 from isthmus.exceptions import InputError
 
 # Bytes. NumPy's header of a plain array has about 120; a long one could be made to exhaust its parser.
@@ -62,9 +61,6 @@ class Expected:
     low: float = -math.inf
     high: float = math.inf
     most_bytes: int = LARGEST_ARRAY
-
-    def __post_init__(self) -> None:
-        check_choice(self.kind, "kind", KINDS)
 
     def __str__(self) -> str:
         if self.kind == "text":

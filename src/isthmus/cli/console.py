@@ -32,12 +32,11 @@ def check_table_output(path: Path | None, *inputs: Path | None) -> None:
     if path is None:
         return
     from isthmus.io.tables.content import import_polars
-    from isthmus.io.tables.write import WRITERS
+    from isthmus.io.tables.write import find_ending
 
     import_polars()  # raises now if it is missing, before the work
     check_output(path, *inputs)
-    if path.suffix.lower() not in WRITERS:
-        raise InputError(f"{show_path(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
+    find_ending(path)
 
 
 class PlanWrittenError(Exception):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_output, check_table_output
-from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts, other_domain
+from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts
 from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
@@ -86,7 +86,7 @@ def _map_blocks(
     import numpy as np
 
     for table in blocks:
-        rows = kept.rows(table, domain, f"--domain {other_domain(domain)}")
+        rows = kept.rows(table, domain)
         for name, cells in kept.features[domain].count_coerced(table).items():
             coerced[name] = coerced[name] + cells if name in coerced else cells
         yield table, np.asarray(kept.model.transform(rows, domain), dtype=np.float32)

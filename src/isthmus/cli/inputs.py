@@ -33,7 +33,6 @@ DOMAINS = "source", "target"
 class StoredModel:
     """A model file of ``isthmus fit``: the model, and the features of either domain."""
 
-    path: Path
     model: Any
     features: dict[str, Features]
 
@@ -47,35 +46,28 @@ class StoredModel:
         features = {domain: parts[domain] for domain in DOMAINS if isinstance(parts.get(domain), Features)}
         if len(features) < len(DOMAINS):
             raise InputError(f"{path}: expected a model of `isthmus fit`, got one without the features of its files.")
-        return cls(path, load(path), features)
+        return cls(load(path), features)
 
-    def rows(self, table: Table, domain: str, remedy: str) -> Any:
-        """Return the features of a table's rows; it needs the columns of the fit, and no others.
-
-        The remedy is the option to give where the file has the columns of the other domain instead.
-        """
-        wanted, others = (self._columns(d) for d in (domain, other_domain(domain)))
+    def rows(self, table: Table, domain: str) -> Any:
+        """Return the features of a table's rows; it needs the columns of the fit, and no others."""
+        plans = [self.features[name].plan for name in (domain, other_domain(domain))]
+        wanted, others = ({column.name for column in plan.features} for plan in plans)
         if not wanted <= {*table.names} and others <= {*table.names}:
-            got = f"those of the {other_domain(domain)}; use {remedy}"
+            got = f"those of the {other_domain(domain)}; exchange the domains"
             raise InputError(f"{table.path}: expected the columns of the {domain}, got {got}.")
         return self.features[domain].transform(table)
 
     def read(
-        self, path: Path, domain: str, written: Mapping[str, str | None], screen: Console, remedy: str
+        self, path: Path, domain: str, written: Mapping[str, str | None], screen: Console
     ) -> tuple[Table, Any, tuple[CoercedCells, ...]]:
         """Read a file with rows of a domain, and say what was detected; return its table, features, coerced cells."""
         from isthmus.io.tables.read import read_table
 
         table = read_table(path, **written)
         screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
-        rows, coerced = self.rows(table, domain, remedy), count_coerced(self.features[domain], table)
+        rows, coerced = self.rows(table, domain), count_coerced(self.features[domain], table)
         screen.say(*(f"{table.path}, {cells}" for cells in coerced))
         return table, rows, coerced
-
-    def _columns(self, domain: str) -> set[str]:
-        """Return the columns by which a file of a domain is recognised."""
-        plan = self.features[domain].plan
-        return {column.name for column in plan.features} | ({plan.id} if plan.id is not None else set())
 
 
 def add_model_option(parser: argparse.ArgumentParser) -> None:
@@ -255,14 +247,11 @@ def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
             both = f"{tables[0].path} and {tables[1].path}"
             raise InputError(f"{both}: expected a column {quote(column)} in one of them, got {got}.")
 
-    def first(table: Table, columns: Sequence[str | None]) -> str | None:
-        return next((column for column in columns if column in table.names), None)
-
     plans = [
         Plan.of(
             table,
-            label=first(table, [label]),
-            id=first(table, options.id),
+            label=label if label in table.names else None,
+            id=next((name for name in options.id if name in table.names), None),
             text=[name for name in options.text if name in table.names],
             drop=[name for name in options.drop if name in table.names],
         )

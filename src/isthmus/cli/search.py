@@ -53,12 +53,10 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     from isthmus.io.tables.plan import read_ids
     from isthmus.io.tables.write import write_table
 
-    if options.k < 1:
-        raise InputError(f"-k: expected a whole number of at least 1, got {options.k}.")
     kept, searched = StoredModel.of(options.model), other_domain(options.domain)
     names, queries, unknown = _read_queries(options, kept, screen)
     index, written = Index(kept.model, options.engine), format_of(options, 0)
-    table, rows, coerced = kept.read(options.index, searched, written, screen, f"--from {searched}")
+    table, rows, coerced = kept.read(options.index, searched, written, screen)
     index.add(rows, searched, ids=list(read_ids(table, kept.features[searched].plan)))
     k = min(options.k, len(index))  # there are no more to find
     found = index.search(queries, k, options.domain, csls=options.csls)
@@ -94,7 +92,7 @@ def _read_queries(
 
     features = kept.features[options.domain]
     if options.text is not None:
-        if not features.plan.is_text_only:
+        if any(column.kind != "text" for column in features.plan.features):
             got = "one with other columns; --query FILE takes rows of a file"
             raise InputError(f"--text: expected a model of texts alone, got {got}.")
         # A query is a row with this text in every column.
@@ -103,8 +101,7 @@ def _read_queries(
             got = show_path(repr(options.text)[:60])
             raise InputError(f"--text: expected a word that the model knows, got none in {got}.")
         return (options.text,), features.transform(typed), []
-    remedy, written = f"--from {other_domain(options.domain)}", format_of(options, 1)
-    table, queries, _ = kept.read(options.query, options.domain, written, screen, remedy)
+    table, queries, _ = kept.read(options.query, options.domain, format_of(options, 1), screen)
     names, unknown = tuple(read_ids(table, features.plan)), features.unknown_rows(table)
     if unknown.all():
         raise InputError(f"{table.path}: expected texts with a word that the model knows, got none.")

@@ -37,19 +37,6 @@ from isthmus.exceptions import InputError, import_extra
 
 # Rows that are brought to this process, at most: larger samples stay in partitions.
 LOCAL = 50_000
-# For ``dask.config.set``, before a cluster is started. Without the first, rows travel to workers that are idle;
-# without the second, Dask looks at what its workers do a hundred times per second; without the next three, every
-# process measures itself fifty, ten and two times per second; without the last two, workers return memory after each
-# block, and get it back page by page.
-QUIET = {
-    "distributed.scheduler.work-stealing": False,
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.worker.memory.monitor-interval": "1s",
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
-    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
-}
 # Sums that a worker adds at once, until one is left.
 FAN = 8
 # The modules of data frames, and how each puts one behind another.

@@ -196,11 +196,6 @@ def plot_labels_curve(verdict: Any, ax: Any = None) -> Any:
     matplotlib Axes
     """
     ax, curve = canvas.remove_frame(canvas.get_axes(ax, 5.5, 4.2)), verdict.curve
-    if not curve:
-        place = {"ha": "center", "va": "center", "color": canvas.INK, "transform": ax.transAxes}
-        ax.text(0.5, 0.5, "too few labels to hold any out", **place)
-        ax.set(xticks=[], yticks=[])
-        return ax
     labels = [point.labels for point in curve]
     # The ends of an interval of differences may lie where no accuracy can be.
     low = [100 * max(p.without + p.low, 0.0) for p in curve]

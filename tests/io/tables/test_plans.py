@@ -140,7 +140,7 @@ def test_any_mixture_is_planned_or_refused_in_one_sentence(kinds):
 def test_text_alone_stays_sparse_and_beside_numbers_gets_axes():
     assert Plan.of(Table.of({"t": LONG})).columns[0].components == 0
     assert Plan.of(Table.of({"t": LONG, "x": rng.normal(size=N)})).columns[0].components > 0
-    assert Plan.of(Table.of({"t": LONG, "y": ["a", "b"] * 20}), label="y").is_text_only
+    assert [c.kind for c in Plan.of(Table.of({"t": LONG, "y": ["a", "b"] * 20}), label="y").features] == ["text"]
 
 
 def test_a_few_words_among_numbers_are_missing_and_counted():

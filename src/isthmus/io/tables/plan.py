@@ -199,11 +199,6 @@ class Plan:
         """The name of the column that names the rows."""
         return self._find("id")
 
-    @property
-    def is_text_only(self) -> bool:
-        """Whether all features come from text, so that a typed text has them too."""
-        return all(column.kind == "text" for column in self.features)
-
     def to_toml(self, section: str = "") -> str:
         """Return the plan as TOML, one line per column, to be corrected by hand; with a section, a part of a text."""
         head = [f"# {kind}: {meaning}" for kind, meaning in KINDS.items()]

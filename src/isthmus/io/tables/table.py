@@ -320,15 +320,10 @@ class CoercedCells:
 
     def __add__(self, other: CoercedCells) -> CoercedCells:
         """Return the counts of further rows with these."""
-        return CoercedCells(
-            self.column,
-            self.kind,
-            self.cells + other.cells,
-            self.read + other.read,
-            self.missing + other.missing,
-            _list_examples((*self.read_examples, *other.read_examples)),
-            _list_examples((*self.missing_examples, *other.missing_examples)),
-        )
+        shown = (*self.read_examples, *other.read_examples), (*self.missing_examples, *other.missing_examples)
+        read, missing = map(_list_examples, shown)
+        counts = self.cells + other.cells, self.read + other.read, self.missing + other.missing
+        return CoercedCells(self.column, self.kind, *counts, read, missing)
 
     def __bool__(self) -> bool:
         return bool(self.read or self.missing)

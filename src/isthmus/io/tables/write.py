@@ -36,7 +36,7 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Non
     u,0.5
     v,
     """
-    ending, content = _ending(path), io.BytesIO()
+    ending, content = find_ending(path), io.BytesIO()
     WRITERS[ending](_frame(columns), content)
     write_whole(path, content.getvalue())
 
@@ -61,7 +61,7 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Mapping[str, Any
     0,0.0
     1,0.5
     """
-    ending = _ending(path)
+    ending = find_ending(path)
     frames = map(_frame, blocks)
     with save_file(path) as file:
         if ending == ".parquet":
@@ -72,7 +72,8 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Mapping[str, Any
             WRITERS[ending](frame, file, **named)
 
 
-def _ending(path: str | os.PathLike[str]) -> str:
+def find_ending(path: str | os.PathLike[str]) -> str:
+    """Return the ending that says what a table is written as; raise where it is none of those known."""
     ending = as_path(path).suffix.lower()
     if ending not in WRITERS:
         raise InputError(f"{show_path(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
