@@ -217,7 +217,7 @@ def test_so_is_one_of_pairs(inputs, tmp_path, capsys, bad):
         *[(command, ["--text", "nothing"], 'expected a column "nothing"') for command in list(ORDERS)[:5]],
         ("label", ["--label", "nothing"], 'expected a column "nothing" in one of them'),
         ("search", ["--index", "fewer.csv"], 'expected a column "d", got "id", "kind", "a", "b", "c"'),
-        ("embed", ["--domain", "target"], "got those of the source; exchange the domains"),
+        ("embed", ["--domain", "target"], "got those of the source; give that domain"),
     ],
 )
 def test_a_missing_column_is_named(inputs, tmp_path, capsys, command, extra, said):

@@ -53,7 +53,7 @@ class StoredModel:
         plans = [self.features[name].plan for name in (domain, other_domain(domain))]
         wanted, others = ({column.name for column in plan.features} for plan in plans)
         if not wanted <= {*table.names} and others <= {*table.names}:
-            got = f"those of the {other_domain(domain)}; exchange the domains"
+            got = f"those of the {other_domain(domain)}; give that domain (--domain or --from)"
             raise InputError(f"{table.path}: expected the columns of the {domain}, got {got}.")
         return self.features[domain].transform(table)
 

@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--queries", nargs=2, type=Path, metavar="FILE", help=both)
     relevant = "table of relevant rows: the number of a query (from 0) and the id of a row of OLD"
     asked.add_argument("--judgements", type=Path, metavar="FILE", help=relevant)
+    asked.add_argument("--cost-per-1k", type=float, metavar="C", help="cost of embedding 1,000 rows")
     gate = f"measure of the action that has to be reached: {', '.join(MEASURES)}"
     asked.add_argument("--gate", type=parse_gate, metavar="NAME=VALUE", help=gate)
     store = parser.add_argument_group("stores", "LanceDB, Chroma, Qdrant, pgvector; .npy, .parquet and .faiss files.")
@@ -126,9 +127,11 @@ def _learn(
     return migrate(old, new, pairs, progress=screen.progress, **known)
 
 
-def _finish(options: argparse.Namespace, screen: Console, adapter: Adapter, action: str) -> bool:
+def _finish(
+    options: argparse.Namespace, screen: Console, adapter: Adapter, action: str, seconds: float | None = None
+) -> bool:
     """Print the figures; where the action reaches the gate, write the adapter and return True."""
-    lines = _describe(adapter)
+    lines = _describe(adapter, options.cost_per_1k, seconds)
     screen.say("", *lines)
     passed = _check_gate(options.gate, adapter, action, screen)
     if passed and options.output is not None and not options.dry_run:
@@ -156,10 +159,10 @@ def _adapter_facts(adapter: Adapter) -> dict[str, Any]:
     }
 
 
-def _describe(adapter: Adapter) -> list[str]:
+def _describe(adapter: Adapter, cost: float | None, seconds: float | None) -> list[str]:
     """Return the advice, the options, the learning curve and the controls, for the screen and ``recall.txt``."""
     recall = adapter.recall
-    options = [] if adapter.options is None else ["Options:", *(f"    {each}" for each in adapter.options.options)]
+    options = [] if adapter.options is None else ["Options:", *adapter.options.lines(cost, seconds)]
     curve = [f"    {n:,}: {figures}" for n, figures in zip(recall.n_pairs, recall.figures, strict=True)]
     controls = [f"    {name}: {figures}" for name, figures in recall.controls.items()]
     cuts = ", ".join(f"{cut} → {adapter.threshold(cut):.2f}" for cut in (0.5, 0.7, 0.8, 0.9))
@@ -217,7 +220,7 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
         sample = sample_store(store, embedding, options.sample, _read_judged(options), options.seed, bar)
     adapter = _learn(options, screen, sample.old, sample.new, sample.pairs, sample.ids)
     action = {"convert": "convert", "reembed": "re-embed"}.get(options.apply, "bridge")
-    passed = _finish(options, screen, adapter, action)
+    passed = _finish(options, screen, adapter, action, 1000.0 * embedding.seconds[-1] if embedding.seconds else None)
     facts: dict[str, Any] = {"store": options.old, "rows": store.n, **_adapter_facts(adapter), "gate": passed}
     if options.apply and passed:
         vectors = sample.new if options.apply != "convert" else adapter.to_new(sample.old[:2000])

@@ -12,6 +12,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -66,6 +67,7 @@ class Embedding:
     spec: str
     embed: Callable[[list[str]], Any] | None = None
     rows: Any = None
+    seconds: list[float] = field(default_factory=list)
 
     @classmethod
     def of(cls, spec: str, n: int) -> Embedding:
@@ -97,9 +99,11 @@ class Embedding:
         texts = store.texts(block)
         if not any(texts):
             raise InputError("--text: expected texts to embed, found none in some rows; name their column or key.")
+        began = time.perf_counter()
         found = as_vectors(self.embed([texts[i] for i in rows]), "--embed")
         if len(found) != len(rows):
             raise InputError(f"--embed: expected {len(rows)} vectors for as many texts, got {len(found)}.")
+        self.seconds[:] = [(time.perf_counter() - began) / len(rows)]
         return found
 
 

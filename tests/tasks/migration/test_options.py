@@ -76,12 +76,12 @@ def test_without_judgements_nothing_is_said_against_embedding():
     assert options.sentence.startswith("until the index is re-embedded")
 
 
-def test_rows_to_embed_are_of_the_whole_index():
+def test_costs_count_the_rows_of_the_whole_index():
     old, new, queries, judgements = make_case(1.0, 1.0)
     pairs = np.repeat(np.arange(100), 2).reshape(-1, 2)
     adapter = isthmus.migrate(old, new[:100], pairs, queries=queries, judgements=judgements, kind="ridge")
     assert [o.rows for o in adapter.options.options] == [0, 0, 0, 15, 38, 75, N]
-    assert str(adapter.options.options[-1]).endswith("150 rows to embed")
+    assert adapter.options.lines(cost=2.0)[-1].endswith("150 rows to embed, cost 0.30")
 
 
 def test_the_options_are_in_the_file(better_old, tmp_path):

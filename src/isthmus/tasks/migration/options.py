@@ -108,6 +108,15 @@ class Comparison:
             f"until the index is re-embedded; share of the new model's ten neighbours found {where}: {said}; {until}."
         )
 
+    def lines(self, cost: float | None = None, seconds: float | None = None) -> list[str]:
+        """Return a line per option, with its cost and time where those of 1,000 rows are known."""
+        found = []
+        for option in self.options:
+            price = "" if cost is None else f", cost {option.rows / 1000 * cost:,.2f}"
+            time = "" if seconds is None else f", {option.rows / 1000 * seconds:,.0f} s"
+            found.append(f"    {option}{price}{time}")
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures and the verdict, for JSON."""
         return {**asdict(self), "verdict": self.verdict.label, "sentence": self.sentence}
