@@ -29,9 +29,8 @@ from isthmus.geometry.similarity import (
     measure_density,
     measure_hubness,
 )
-from isthmus.tasks.matching.engine import Bridge
 from isthmus.tasks.matching.evidence import MatchingEvidence, add_null_runs
-from isthmus.tasks.matching.problem import NONE, Links, MatchingProblem
+from isthmus.tasks.matching.problem import NONE, Bridge, Links, MatchingProblem
 
 # The share of the candidates that are not hidden in the first round.
 SHOWN = 0.3
@@ -155,7 +154,7 @@ def refine_matches(
     """Return the best of the rounds in which nothing is hidden and all axes count.
 
     In each round, the rows of A and B that choose each other among the candidates (part of which is hidden, less and
-    less) become pairs, in addition to the known ones; the engine learns from them. The initial scores are added, with
+    less) become pairs, in addition to the known ones; maps are learned from them. The initial scores are added, with
     less and less weight: they keep the first rounds, on few axes, from losing what was known.
     """
     run: Run | None = None
@@ -203,7 +202,7 @@ def _add_prior(table: FloatArray, hubness: Hubness, prior: FloatArray, round_: i
 
 
 def match_without_refinement(problem: MatchingProblem, start: Scores, schedule: Schedule) -> Run:
-    """Fit the engine to the known pairs alone; without any, to the rows that choose each other at the start."""
+    """Fit maps to the known pairs alone; without any, to the rows that choose each other at the start."""
     links = NONE if len(problem.anchors) else mutual_pairs(find_best(problem.apply_veto(start)))
     return Run.of(problem, problem.fit_bridge(links), schedule)
 
@@ -496,7 +495,6 @@ def _collect_runs(
         known_near=int((known_ranks <= NEAR).sum()),
         held_out=PairRecall.of(ranks[0]) if len(held) else None,
         shuffled=PairRecall.of(ranks[1]) if len(held) else None,
-        engine=problem.engine.name,
         schedule=final.schedule.name,
     )
     return Runs(partner, score, mutual, partner == again, is_refound, held_out_score, known_scores, held, evidence)
