@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -353,12 +353,8 @@ class Shortlist:
     def find_best(self, scores: Scores) -> Best:
         """Return the best candidates."""
         L, R = scores.left, scores.right
-        of_rows, of_columns = _find_best_candidates(L, R, self.rows), _find_best_candidates(R, L, self.columns)
+        of_rows, of_columns = find_best_candidates(L, R, self.rows), find_best_candidates(R, L, self.columns)
         return Best(of_rows[0], of_columns[0], of_rows[1], of_columns[1])
-
-    def find_best_of_rows(self, scores: Scores, rows: IntArray) -> tuple[IntArray, FloatArray]:
-        """Return the best candidates of some rows of A, and their scores."""
-        return _find_best_candidates(scores.left[rows], scores.right, self.rows[rows])
 
 
 def _score_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> FloatArray:
@@ -367,7 +363,8 @@ def _score_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> Flo
     return np.concatenate([np.matmul(R[candidates[rows]], L[rows, :, None])[:, :, 0] for rows in blocks])
 
 
-def _find_best_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> tuple[IntArray, FloatArray]:
+def find_best_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return the best of some rows of R for each row of L, and their products."""
     S, each = _score_candidates(L, R, candidates), np.arange(len(L))
     best = S.argmax(axis=1)
     return candidates[each, best], S[each, best]
@@ -501,14 +498,6 @@ def find_best(scores: Scores | FloatArray, hide: float = 0.0, rng: Generator | N
     return Best(j, i, score, highest)
 
 
-class Scored(Protocol):
-    """Anything that scores points: a common space, or the measure of an index."""
-
-    def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
-        """Return all similarities (n, m), the larger the nearer."""
-        ...
-
-
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Background:
@@ -534,14 +523,17 @@ class Background:
         return hub_scores(space, points, self.source if domain == "source" else self.target)
 
 
-def hub_scores(space: Scored, points: FloatArray, others: FloatArray) -> FloatArray:
-    """Return how near each point (m,) is to the other domain: the mean of its ten best scores there."""
+def hub_scores(space: Any, points: FloatArray, others: FloatArray) -> FloatArray:
+    """Return how near each point (m,) is to the other domain: the mean of its ten best scores there.
+
+    ``space`` is a common space, or the measure of an index.
+    """
     blocks = split_rows(len(points), len(others))
     return np.concatenate([_largest(space.scores(points[rows], others)).mean(axis=1) for rows in blocks])
 
 
 def rank_neighbours(
-    space: Scored, queries: FloatArray, references: FloatArray, k: int, hubs: FloatArray | None = None
+    space: Any, queries: FloatArray, references: FloatArray, k: int, hubs: FloatArray | None = None
 ) -> tuple[FloatArray, IntArray]:
     r"""Rank the k best references for each query, best first: scores and numbers, both (n, k).
 
@@ -549,7 +541,7 @@ def rank_neighbours(
 
     Parameters
     ----------
-    space : CommonSpace
+    space : CommonSpace or Measure
         Defines s: inner products, or minus half the squared distances.
     queries, references : array (n, d), (m, d)
         Points.

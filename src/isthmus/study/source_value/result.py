@@ -226,7 +226,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain types, for JSON."""
-        return asdict(self) | {"verdict": WORDS[self.helps]}
+        parts = {name: list(part) if isinstance(part, tuple) else part for name, part in asdict(self).items()}
+        return parts | {"verdict": WORDS[self.helps]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
@@ -247,7 +248,9 @@ class Verdict:
 
 def _format_row(row: Row, system: str) -> tuple[str, ...]:
     group = "half hidden" if row.group == NAMING else row.group
-    gain, *ends = ("" if share is None else format_points(share) for share in (row.difference, row.low, row.high))
+    gain, *ends = (
+        "" if share is None else format_points(100 * share) for share in (row.difference, row.low, row.high)
+    )
     return (
         row.against or system,
         group,

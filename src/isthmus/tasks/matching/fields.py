@@ -177,10 +177,6 @@ class TableComparer:
         both = SharedColumns(table, table, tuple(dict.fromkeys(own)))
         return TableComparer.of(both.among(order[: len(order) // 2], order[len(order) // 2 :]))
 
-    def shuffle(self, rng: Generator) -> TableComparer:
-        """Return the comparer of A with a table whose words are those of B, dealt to its cells at random."""
-        return TableComparer.of(self.columns.shuffle_words(rng))
-
 
 def _join_cells(table: Mapping[str, Cells], n: int) -> list[str]:
     return [" ".join(cells) for cells in zip(*table.values(), strict=True)] if table else [""] * n

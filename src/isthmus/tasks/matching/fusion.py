@@ -365,7 +365,8 @@ def measure_null_share(
     """
     (n, m), small = comparer.shape, min(comparer.shape) <= SMALL
     controls = [comparer.halves(side, rng, HALF) for side in sides * (CONTROLS if small else 1)]
-    controls += [comparer.shuffle(rng) for _ in range(CONTROLS if min(n, m) <= TINY else 0)]
+    dealt = CONTROLS if min(n, m) <= TINY else 0
+    controls += [TableComparer.of(comparer.columns.shuffle_words(rng)) for _ in range(dealt)]
     level = np.quantile(likeness(linkage.agreement)[linkage.matches[linkage.accepted]], 1.0 - AS_ALIKE)
     shares = []
     for control in controls:

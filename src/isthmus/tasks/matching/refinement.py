@@ -26,6 +26,7 @@ from isthmus.geometry.similarity import (
     Shortlist,
     apply_csls,
     find_best,
+    find_best_candidates,
     measure_density,
     measure_hubness,
 )
@@ -73,15 +74,6 @@ class Schedule:
 
     name: str
     axes_at_first: int | None
-
-    def visible_share(self, round_: int) -> float:
-        """Return the share of the candidates that are not hidden."""
-        # The first round takes all of the initial scores; hiding keeps the next ones from settling early.
-        return min(1.0, SHOWN * GROWTH**round_) if round_ else 1.0
-
-    def n_axes(self, round_: int, most: int) -> int:
-        """Return how many leading axes are used, of at most ``most``."""
-        return most if self.axes_at_first is None else min(most, int(self.axes_at_first * GROWTH**round_))
 
 
 COARSE, FLAT = Schedule("coarse to fine", AXES_AT_FIRST), Schedule("flat", None)
@@ -169,7 +161,9 @@ def refine_matches(
         scores = prior.copy() if run is None else _add_prior(table, run.hubness, prior, round_)
         if veto is not None:
             scores += veto
-        shown, axes = schedule.visible_share(round_), schedule.n_axes(round_, problem.axes)
+        # The first round takes all of the initial scores; hiding keeps the next ones from settling early.
+        shown = min(1.0, SHOWN * GROWTH**round_) if round_ else 1.0
+        axes = min(problem.axes, int((schedule.axes_at_first or problem.axes) * GROWTH**round_))
         links = mutual_pairs(find_best(scores, 1.0 - shown, rng))
         if len(links) + len(problem.anchors) < FEWEST:
             break
@@ -286,7 +280,9 @@ def match_out_of_fold(run: Run, rng: Generator, progress: Callable[[], None]) ->
             b = find_best(scores.among(rows, np.arange(len(problem.B))))
             partner[rows], score[rows] = b.of_rows, b.row_scores
         else:
-            partner[rows], score[rows] = run.shortlist.find_best_of_rows(scores, rows)
+            partner[rows], score[rows] = find_best_candidates(
+                scores.left[rows], scores.right, run.shortlist.rows[rows]
+            )
     return Best(partner, np.zeros(0, np.intp), score, np.zeros(0, np.float32))
 
 
