@@ -90,12 +90,11 @@ def collections(n: int) -> tuple[Any, Any, Any]:
 def _refinement(A: Any, B: Any) -> Callable[[], Any]:
     """One refinement from coarse to fine, of rows that are prepared."""
     from isthmus.geometry.similarity import prepare_rows, scale_rows
-    from isthmus.tasks.matching.engine import Ridge
     from isthmus.tasks.matching.problem import MatchingProblem
     from isthmus.tasks.matching.refinement import COARSE, refine_matches
 
     unknown = np.full(len(A), -1)
-    problem = MatchingProblem.of(prepare_rows(scale_rows(A)), prepare_rows(scale_rows(B)), unknown, unknown, Ridge())
+    problem = MatchingProblem.of(prepare_rows(scale_rows(A)), prepare_rows(scale_rows(B)), unknown, unknown)
     return lambda: refine_matches(problem, problem.initial_scores(), COARSE, np.random.default_rng(0), lambda: None)
 
 

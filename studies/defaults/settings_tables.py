@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._core.validation import FloatArray
-from isthmus.study.board import Board, TextTable, format_points
+from isthmus.evidence.comparison import format_points
+from isthmus.study.board import Board, TextTable
 from studies.defaults.settings import MEANS, SYSTEMS, TOTALS, Setting, one_at_a_time, together
 
 ERRORS = 2.0

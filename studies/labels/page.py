@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from isthmus.study.board import ABSENT, HOLDS, REVERSED, Claim, format_points
+from isthmus.evidence.comparison import format_points
+from isthmus.study.board import ABSENT, HOLDS, REVERSED, Claim
 from isthmus.study.records import Record
 from studies.labels.error_rates import TRUE
 from studies.labels.parts import BOTH, FULL, KMEANS, LDA, PLAIN, RANDOM, SHARES, SPOILT, STUDIES, TRANSFER

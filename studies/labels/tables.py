@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._core.validation import FloatArray
-from isthmus.evidence.comparison import Difference, paired_difference
+from isthmus.evidence.comparison import Difference, format_points, paired_difference
 from isthmus.study.board import (
     ABSENT,
     HOLDS,
@@ -18,7 +18,6 @@ from isthmus.study.board import (
     Claim,
     TextTable,
     adjust_claims,
-    format_points,
     mean_cell,
 )
 from isthmus.study.records import Record

@@ -11,8 +11,9 @@ from typing import Any
 
 from isthmus import Verdict, does_source_help
 from isthmus._core.files import write_text
+from isthmus.evidence.comparison import format_points
 from isthmus.exceptions import InputError
-from isthmus.study.board import TextTable, format_points
+from isthmus.study.board import TextTable
 from isthmus.study.records import Record
 from isthmus.study.source_value.result import CurvePoint
 from isthmus.study.trial_rows import Trial

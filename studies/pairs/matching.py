@@ -178,13 +178,13 @@ class Matched(BaseEstimator):  # type: ignore[misc]
     """:func:`isthmus.match` as a system of the study."""
 
     def __init__(self, system: str = "auto", *, refine: bool = True, random_state: Any = 0) -> None:
-        self.system = system
+        self.system = system  # read by fingerprints of records only
         self.refine = refine
         self.random_state = random_state
 
     def fit(self, A: Matrix, B: Matrix, pairs: IntArray | None, **labels: Any) -> Self:
         """Match."""
-        given = {"system": self.system, "refine": self.refine, "random_state": self.random_state}
+        given = {"refine": self.refine, "random_state": self.random_state}
         self.matching_ = isthmus.match(A, B, pairs, **given, **labels)
         return self
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._core.validation import FloatArray
-from isthmus.evidence.comparison import Difference, paired_difference
-from isthmus.study.board import ABSENT, HOLDS, OPEN, REVERSED, Board, Claim, TextTable, format_points, mean_cell
+from isthmus.evidence.comparison import Difference, format_points, paired_difference
+from isthmus.study.board import ABSENT, HOLDS, OPEN, REVERSED, Board, Claim, TextTable, mean_cell
 from isthmus.study.records import Record
 from isthmus.study.study import Study
 

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus.study.board import HOLDS, REVERSED, Claim, format_points
+from isthmus.evidence.comparison import format_points
+from isthmus.study.board import HOLDS, REVERSED, Claim
 from studies.paper.comparisons import COMPARISONS, agreed, table_claims
 from studies.paper.experiment import Experiment, PaperBoard
 

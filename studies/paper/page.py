@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from isthmus.evidence.comparison import format_points
 from isthmus.exceptions import InputError
 from isthmus.study.board import (
     HOLDS,
@@ -17,7 +18,6 @@ from isthmus.study.board import (
     REVERSED,
     UNRUN,
     TextTable,
-    format_points,
     format_seeds,
     make_claim_table,
 )

@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from isthmus._core.validation import FloatArray
+from isthmus.evidence.comparison import format_points
 from isthmus.study.board import (
     ABSENT,
     MARK,
     UNCERTIFIED,
     TextTable,
-    format_points,
     mean_cell,
     mean_cells,
     number_cell,

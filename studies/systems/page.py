@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from isthmus.study.board import HOLDS, REVERSED, format_points
+from isthmus.evidence.comparison import format_points
+from isthmus.study.board import HOLDS, REVERSED
 from isthmus.study.records import Record
 from studies.systems import by_labels, by_pairs
 from studies.systems.by_labels import SPOILT, spoilt

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from isthmus.study.board import HOLDS, OPEN, REVERSED, format_points
+from isthmus.evidence.comparison import format_points
+from isthmus.study.board import HOLDS, OPEN, REVERSED
 from studies.systems.findings import Comparison, Findings
 from studies.systems.tables import interval
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from isthmus.evidence.comparison import Difference
-from isthmus.study.board import ABSENT, MARK, OPEN, Claim, TextTable, format_points, mean_cell, number_cell
+from isthmus.evidence.comparison import Difference, format_points
+from isthmus.study.board import ABSENT, MARK, OPEN, Claim, TextTable, mean_cell, number_cell
 from studies.systems.findings import Comparison, Findings
 
 ALL = "all pairs"

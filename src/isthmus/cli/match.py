@@ -82,7 +82,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     known = {"shared": columns, "not_pairs": rejected, "one_to_one": not options.many_to_one}
     work = {"random_state": options.seed, "n_jobs": options.jobs, "progress": screen.progress}
     settings: dict[str, Any] = {"keep": "all" if options.all else "sure", **known, **work}
-    found = match(first.X, second.X, pairs, source_transformer=None, target_transformer=None, **settings)
+    found = match(first.X, second.X, pairs, scale=False, **settings)
     screen.say("", str(found), *([str(found.baseline)] if found.baseline.columns or columns is None else []))
     facts = _list_facts(options, found, inputs, columns)
     sides = first, second, _find_texts(first, second, columns, found)

@@ -111,7 +111,7 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task:
         pairs, wrong = (each[:, [side, 1 - side]] for each in (confirmed, rejected))
         known = pairs if given is None else np.unique(np.vstack([given, pairs]), axis=0)
         settings: dict[str, Any] = {"not_pairs": wrong, "shared": columns, "keep": "all", "progress": progress}
-        settings |= {"source_transformer": None, "target_transformer": None, "random_state": options.seed}
+        settings |= {"scale": False, "random_state": options.seed}
         found = latest["found"] = match(first.X, second.X, known if len(known) else None, **settings)
         return propose_matches(found, side, reserved)
 

@@ -148,10 +148,6 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         cap_methods(cls, UNCAPPED)  # before scikit-learn wraps what is there in what set_output asks for
         super().__init_subclass__(**options)
 
-    def _set_parameters(self, arguments: dict[str, Any]) -> None:
-        """Set the arguments of ``__init__`` as attributes of the same names, unchecked, as scikit-learn wants it."""
-        self.__dict__.update({name: value for name, value in arguments.items() if name != "self"})
-
     @property
     def held_shape(self) -> tuple[int, int] | None:
         """The shape of the reference rows, by which threads are capped; None where there are none."""

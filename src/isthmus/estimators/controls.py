@@ -136,6 +136,7 @@ CORRUPTIONS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class Corrupted(TwoDomainEstimator):
     """Any system, taught by a corrupted source.
 
@@ -177,13 +178,10 @@ class Corrupted(TwoDomainEstimator):
         for kind, reference in CORRUPTIONS.items()
     )
 
-    estimator_: TwoDomainEstimator
     estimator: TwoDomainEstimator
-    kind: str
-    random_state: Any
-
-    def __init__(self, estimator: TwoDomainEstimator, kind: str = "noise", *, random_state: Any = None) -> None:
-        self._set_parameters(locals())
+    kind: str = "noise"
+    random_state: Any = field(default=None, kw_only=True)
+    estimator_: TwoDomainEstimator = field(init=False)
 
     def _validate(self) -> Any:
         if not isinstance(self.estimator, TwoDomainEstimator):

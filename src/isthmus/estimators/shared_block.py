@@ -34,7 +34,7 @@ from isthmus.estimators.mapped import Learned, MetricEstimator
 from isthmus.estimators.paired_maps import RidgeMap
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace
-from isthmus.geometry.similarity import Scored, hub_scores
+from isthmus.geometry.similarity import hub_scores
 from isthmus.geometry.spaces import JointSpace
 from isthmus.retrieval.rules import Measure, References
 
@@ -268,7 +268,7 @@ class PairSearch:
         kept = self.fold != fold
         return KnownPairs(self.pairs.rows[kept], self.pairs.weights[kept])
 
-    def score(self, space: Scored, A: FloatArray, B: FloatArray) -> BothWays:
+    def score(self, space: Any, A: FloatArray, B: FloatArray) -> BothWays:
         """Return the scores of the searched rows, less hubness, by points A (n, k), B (m, k) of the candidates."""
         S = 2.0 * space.scores(A, B) - hub_scores(space, A, B)[:, None] - hub_scores(space, B, A)
         i, j = self.partners

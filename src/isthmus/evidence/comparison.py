@@ -218,13 +218,13 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        return f"{format_points(self.mean)} points [{format_points(self.low)}, {format_points(self.high)}]"
+        mean, low, high = (format_points(100 * share) for share in (self.mean, self.low, self.high))
+        return f"{mean} points [{low}, {high}]"
 
 
-def format_points(share: float) -> str:
-    """Return a difference in points, with its sign: +3.2, −0.4, 0.0."""
-    value = round(100.0 * share, 1)
-    return "0.0" if value == 0.0 else f"{value:+.1f}".replace("-", "−")
+def format_points(points: float) -> str:
+    """Return a difference in points with its sign, and no minus before a zero: +3.2, −0.4, +0.0."""
+    return f"{round(points, 1) + 0.0:+.1f}".replace("-", "−")
 
 
 def estimate_over_splits(d: FloatArray, overlap: float, tail: float = 0.05, least: float = 0.0) -> Estimate:

@@ -7,16 +7,16 @@ of the columns that both collections share (nothing learned) and, where a task h
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, is_dataclass
+from types import UnionType
+from typing import Any, Protocol, TypeAlias, get_args, get_origin, get_type_hints, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
-from sklearn.preprocessing import normalize
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_matrix, is_sparse
-from isthmus.geometry.similarity import normalize_precisely
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_matrix, check_number, is_sparse
+from isthmus.geometry.similarity import normalize_precisely, normalize_rows
 
 # The quantile of the normal distribution with 2.5 % on either side.
 Z = 1.959963984540054
@@ -30,6 +30,8 @@ TIE = 1e-9
 BLOCK = 256
 # Of a mean, relative to its size: a row that is this near to it is the mean itself.
 ROUNDING = 1e-14
+# The largest number that is read from a file.
+LARGEST = 1e9
 # The scores (q, g) of some queries, by their numbers, with every row of the gallery.
 Score: TypeAlias = Callable[[IntArray], FloatArray]
 
@@ -354,12 +356,10 @@ def unit_rows(X: Matrix) -> Matrix:
            [0. , 0. ]], dtype=float32)
     """
     if is_sparse(X):
-        return normalize(X.astype(np.float64, copy=False))
+        return normalize_precisely(X)
     # Squares of the features themselves may overflow or underflow, and scikit-learn takes tiny rows for zero.
     largest = np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)[:, None]
-    U = X / np.where(largest > 0.0, largest, 1.0)
-    U /= np.maximum(np.sqrt(np.einsum("ij,ij->i", U, U)), 1.0)[:, None]
-    return U.astype(np.float32)
+    return normalize_rows(X / np.where(largest > 0.0, largest, 1.0)).astype(np.float32)
 
 
 def unit_directions(X: Matrix, origin: FloatArray) -> FloatArray:
@@ -373,3 +373,38 @@ def inner_products(Q: Matrix, G: Matrix) -> FloatArray:
     """Return the inner products (q, g) of rows, dense or sparse."""
     S = (G @ Q.T).T if is_sparse(G) else Q @ G.T  # sparse @ dense is dense, dense @ sparse is not
     return np.asarray(S.toarray() if is_sparse(S) else S)
+
+
+def read_value(kind: Any, value: Any) -> Any:
+    """Return a value of JSON as a type says it: numbers, texts, and dataclasses, tuples and mappings of them.
+
+    A value that is none is one of several errors: the file may come from a stranger.
+
+    Examples
+    --------
+    >>> read_value(tuple[int, ...] | None, [3, 4])
+    (3, 4)
+    >>> read_value(Proportion, {"value": 0.5, "low": 0.25, "high": 0.75})
+    Proportion(value=0.5, low=0.25, high=0.75)
+    """
+    inner = get_args(kind)
+    if get_origin(kind) is UnionType:
+        return None if value is None else read_value(inner[0], value)
+    if get_origin(kind) is Mapping:
+        return {str(name)[:40]: read_value(inner[1], one) for name, one in value.items()}
+    if get_origin(kind) is tuple and isinstance(value, list | tuple):
+        if Ellipsis not in inner and len(value) != len(inner):
+            raise ValueError
+        return tuple(read_value(inner[0], one) for one in value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        found: Any = kind(**{name: read_value(of, value[name]) for name, of in get_type_hints(kind).items()})
+        if isinstance(found, Proportion) and not 0.0 <= found.low <= found.value <= found.high <= 1.0:
+            raise ValueError
+        return found
+    if kind is float:
+        return check_number(value, "number", low=-LARGEST, high=LARGEST)
+    if kind is int:
+        return int(check_number(value, "count", low=0, high=2**62, whole=True))
+    if type(value) is not kind:
+        raise TypeError
+    return value

@@ -209,11 +209,7 @@ class CommonSpace:
 
     def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
         """Return all similarities (n, m), the larger the nearer: products, or minus half the squared distances."""
-        products = np.asarray(queries @ references.T)
-        if self.kind == INNER_PRODUCT or self.parts:
-            return products
-        squares = [np.einsum("ij,ij->i", P, P) for P in (queries, references)]
-        return np.asarray(products - 0.5 * squares[0][:, None] - 0.5 * squares[1][None, :])
+        return score_points(queries, references, INNER_PRODUCT if self.parts else self.kind)
 
     def matrix(self) -> FloatArray:
         """Return M over the joint coordinates, (r_s + r_t, r_s + r_t), without offsets."""
@@ -263,6 +259,18 @@ def top_k(S: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
     kept[tied] = np.argsort(-S[tied], axis=1, kind="stable")[:, :k]
     kept[tied] = np.sort(kept[tied], axis=1)
     return _sort_descending(np.take_along_axis(S, kept, axis=1), kept)
+
+
+def score_points(queries: FloatArray, references: FloatArray, kind: str) -> FloatArray:
+    """Return all similarities (n, m) of points, the larger the nearer: products, or minus half the squared distances.
+
+    These are computed from products, as there is no room for a table of differences.
+    """
+    products = np.asarray(queries @ references.T)
+    if kind == INNER_PRODUCT:
+        return products
+    squares = [np.einsum("ij,ij->i", P, P) for P in (queries, references)]
+    return np.asarray(products - 0.5 * squares[0][:, None] - 0.5 * squares[1][None, :])
 
 
 def _sort_descending(values: FloatArray, places: IntArray) -> tuple[FloatArray, IntArray]:

@@ -20,8 +20,8 @@ r"""Similarities of rows that share no column: unit rows, tables of scores, hubn
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -40,6 +40,8 @@ from isthmus.geometry.common_space import DOMAINS, CommonSpace, top_k
 AXES = 200
 # With more rows and more columns than this, the axes are found by products with few vectors.
 EXACT = 2500
+# Axes along which rows deviate by no more than this share of the largest deviation are dropped.
+FLAT = 1e-4
 # Vectors more than axes, and rounds, of that.
 SPARE, POWERS = 40, 6
 # A column whose deviation is below this share of its largest value is constant but for rounding.
@@ -109,6 +111,13 @@ class Prepared:
     mean: FloatArray
     centred: FloatArray
     squares: FloatArray
+
+    @classmethod
+    def of(cls, X: Matrix, axes: PrincipalAxes) -> Prepared:
+        """Express unit rows along axes, in single precision."""
+        mean = axes.mean
+        squares = squared_norms(X) - 2.0 * np.asarray(X @ mean).ravel() + mean @ mean
+        return cls(X, mean, axes.coordinates(X).astype(np.float32), np.maximum(squares, 0.0))
 
     @property
     def points(self) -> FloatArray:
@@ -184,18 +193,20 @@ def are_components(C: FloatArray, deviations: FloatArray) -> bool:
 
 def prepare_rows(X: Matrix, name: str = "X", k: int = AXES) -> Prepared:
     """Express rows of unit length, centred, along at most ``k`` principal axes."""
-    n, d = X.shape
-    if min(n, d) <= EXACT:
-        axes = principal_axes(X, tolerance=1e-4).leading(min(k, n - 1, d))
-        C = axes.coordinates(X)[:, axes.deviations > 0.0]
-    else:
-        axes = fit_leading_axes(X, k)
-        C = axes.coordinates(X)
-    mean = axes.mean
-    if not C.shape[1]:
-        raise InputError(f"{name}: expected rows that differ from each other, got {n} that are the same.")
-    squares = squared_norms(X) - 2.0 * np.asarray(X @ mean).ravel() + mean @ mean
-    return Prepared(X, mean, C.astype(np.float32), np.maximum(squares, 0.0))
+    axes = fit_axes(X, k)
+    if not axes.deviations.any():
+        raise InputError(f"{name}: expected rows that differ from each other, got {X.shape[0]} that are the same.")
+    found = Prepared.of(X, axes)
+    # By columns, as matching reads the leading axes at first.
+    return replace(found, centred=np.asfortranarray(found.centred))
+
+
+def fit_axes(X: Matrix, k: int) -> PrincipalAxes:
+    """Fit at most ``k`` principal axes, at least one; of very many rows and columns by products with few vectors."""
+    if min(X.shape) > EXACT:
+        return fit_leading_axes(X, k)
+    axes = principal_axes(X, tolerance=FLAT)
+    return axes.leading(min(k, max(len(axes.deviations), 1)))
 
 
 def fit_leading_axes(X: Matrix, k: int) -> PrincipalAxes:
@@ -316,6 +327,10 @@ class Hubness:
         return 0.5 * float(self.best_of_rows.mean(dtype=np.float64) + self.best_of_columns.mean(dtype=np.float64))
 
 
+# Numbers and scores of the partners of rows, both (n, k).
+Partners: TypeAlias = tuple[IntArray, FloatArray]
+
+
 @dataclass(frozen=True, eq=False)
 class Shortlist:
     """The best candidates of each row of A (n, k) and of each row of B (m, k'), in no order."""
@@ -326,17 +341,9 @@ class Shortlist:
     @classmethod
     def of(cls, scores: Scores) -> Shortlist:
         """Take those of the highest scores."""
-        m, rows = scores.shape[1], []
-        columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), np.float32)
         # Large blocks: of each column, the best of a block are merged with the best so far.
-        for place, S in scores.blocks(times=5):
-            rows.append(find_largest(S, ROW_CANDIDATES))
-            found = find_largest(S.T, COLUMN_CANDIDATES)
-            columns = np.hstack([columns, found + place.start])
-            best = np.hstack([best, S[found, np.arange(m)[:, None]]])
-            kept = find_largest(best, COLUMN_CANDIDATES)
-            columns, best = np.take_along_axis(columns, kept, axis=1), np.take_along_axis(best, kept, axis=1)
-        return cls(np.concatenate(rows), columns)
+        (rows, _), (columns, _) = find_partners(scores, ROW_CANDIDATES, COLUMN_CANDIDATES, times=5)
+        return cls(rows, columns)
 
     def score(self, scores: Scores) -> tuple[FloatArray, FloatArray]:
         """Return the scores of the candidates, in their places."""
@@ -346,12 +353,8 @@ class Shortlist:
     def find_best(self, scores: Scores) -> Best:
         """Return the best candidates."""
         L, R = scores.left, scores.right
-        of_rows, of_columns = _find_best_candidates(L, R, self.rows), _find_best_candidates(R, L, self.columns)
+        of_rows, of_columns = find_best_candidates(L, R, self.rows), find_best_candidates(R, L, self.columns)
         return Best(of_rows[0], of_columns[0], of_rows[1], of_columns[1])
-
-    def find_best_of_rows(self, scores: Scores, rows: IntArray) -> tuple[IntArray, FloatArray]:
-        """Return the best candidates of some rows of A, and their scores."""
-        return _find_best_candidates(scores.left[rows], scores.right, self.rows[rows])
 
 
 def _score_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> FloatArray:
@@ -360,7 +363,8 @@ def _score_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> Flo
     return np.concatenate([np.matmul(R[candidates[rows]], L[rows, :, None])[:, :, 0] for rows in blocks])
 
 
-def _find_best_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> tuple[IntArray, FloatArray]:
+def find_best_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return the best of some rows of R for each row of L, and their products."""
     S, each = _score_candidates(L, R, candidates), np.arange(len(L))
     best = S.argmax(axis=1)
     return candidates[each, best], S[each, best]
@@ -403,6 +407,29 @@ def find_largest(S: FloatArray, k: int) -> IntArray:
     k = min(k, some.shape[1])
     found = np.argpartition(some, some.shape[1] - k, axis=1)[:, -k:]
     return found if places is None else np.take_along_axis(places, found, axis=1)
+
+
+def find_partners(scores: Scores, k: int, of_column: int, times: int = 1) -> tuple[Partners, Partners]:
+    """Find the best ``k`` in each row and some of each column of a table, of which one block is in memory at a time.
+
+    Returns the numbers and the scores of the partners of each row (n, k), and of each column (m, k'); in no order.
+
+    Examples
+    --------
+    >>> of_rows, of_columns = find_partners(Scores(np.eye(3), np.eye(3)), 1, 1)
+    >>> of_rows[0].ravel(), of_columns[0].ravel()
+    (array([0, 1, 2]), array([0, 1, 2]))
+    """
+    m, kind, found = scores.shape[1], scores.left.dtype, []
+    columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), kind)
+    for rows, S in scores.blocks(times):
+        j, i = find_largest(S, k), find_largest(S.T, of_column)
+        found.append((j, np.take_along_axis(S, j, axis=1)))
+        columns = np.hstack([columns, i + rows.start])
+        best = np.hstack([best, np.take_along_axis(S.T, i, axis=1)])
+        kept = find_largest(best, of_column)
+        columns, best = np.take_along_axis(columns, kept, axis=1), np.take_along_axis(best, kept, axis=1)
+    return (np.concatenate([j for j, _ in found]), np.concatenate([own for _, own in found])), (columns, best)
 
 
 def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:
@@ -471,14 +498,6 @@ def find_best(scores: Scores | FloatArray, hide: float = 0.0, rng: Generator | N
     return Best(j, i, score, highest)
 
 
-class Scored(Protocol):
-    """Anything that scores points: a common space, or the measure of an index."""
-
-    def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
-        """Return all similarities (n, m), the larger the nearer."""
-        ...
-
-
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Background:
@@ -504,14 +523,17 @@ class Background:
         return hub_scores(space, points, self.source if domain == "source" else self.target)
 
 
-def hub_scores(space: Scored, points: FloatArray, others: FloatArray) -> FloatArray:
-    """Return how near each point (m,) is to the other domain: the mean of its ten best scores there."""
+def hub_scores(space: Any, points: FloatArray, others: FloatArray) -> FloatArray:
+    """Return how near each point (m,) is to the other domain: the mean of its ten best scores there.
+
+    ``space`` is a common space, or the measure of an index.
+    """
     blocks = split_rows(len(points), len(others))
     return np.concatenate([_largest(space.scores(points[rows], others)).mean(axis=1) for rows in blocks])
 
 
 def rank_neighbours(
-    space: Scored, queries: FloatArray, references: FloatArray, k: int, hubs: FloatArray | None = None
+    space: Any, queries: FloatArray, references: FloatArray, k: int, hubs: FloatArray | None = None
 ) -> tuple[FloatArray, IntArray]:
     r"""Rank the k best references for each query, best first: scores and numbers, both (n, k).
 
@@ -519,7 +541,7 @@ def rank_neighbours(
 
     Parameters
     ----------
-    space : CommonSpace
+    space : CommonSpace or Measure
         Defines s: inner products, or minus half the squared distances.
     queries, references : array (n, d), (m, d)
         Points.
@@ -561,13 +583,14 @@ def geometric_scores(A: Prepared, B: Prepared) -> Scores:
     SA, SB = standardize_columns(SA), standardize_columns(SB)
     FA, FB = (standardize_columns(signatures(X)).astype(np.float32) for X in (A, B))
     if many:
-        return _score_distances(*add_surroundings((near_a, near_b), [(SA, SB), (FA, FB)])).standardize()
+        return score_distances(*add_surroundings((near_a, near_b), [(SA, SB), (FA, FB)])).standardize()
     alike = Scores(normalize_rows(SA), normalize_rows(SB))
-    return alike.standardize() + _score_distances(FA, FB).standardize()
+    return alike.standardize() + score_distances(FA, FB).standardize()
 
 
-def _score_distances(a: FloatArray, b: FloatArray) -> Scores:
-    """Return minus the squared distances of all rows."""
+def score_distances(A: FloatArray, B: FloatArray) -> Scores:
+    """Return minus the squared distances of all rows, in single precision."""
+    a, b = (np.asarray(X, np.float32) for X in (A, B))
     return Scores(2.0 * a, b).shift(-np.einsum("ij,ij->i", a, a), -np.einsum("ij,ij->i", b, b))
 
 

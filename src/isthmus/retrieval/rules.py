@@ -28,7 +28,7 @@ from isthmus._core.validation import (
 from isthmus.data.blocks import Partitions
 from isthmus.data.domains import Domain, TwoDomains
 from isthmus.exceptions import InputError
-from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
+from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace, score_points
 from isthmus.geometry.spaces import apply_transformer
 
 # Numbers that are held at once where pairs of points are compared.
@@ -66,12 +66,7 @@ class Measure:
     def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
         """Return all similarities (n, m) in double precision, the larger the nearer."""
         queries, references = (P.astype(np.float64, copy=False) for P in (queries, references))
-        products = np.asarray(queries @ references.T)
-        if self.kind == INNER_PRODUCT:
-            return products
-        # By products, as there is no room for a table of differences; scores_at keeps the digits.
-        lengths = [np.einsum("ij,ij->i", P, P) for P in (queries, references)]
-        return np.asarray(products - 0.5 * lengths[0][:, None] - 0.5 * lengths[1][None, :])
+        return score_points(queries, references, self.kind)  # scores_at keeps the digits of distances
 
     def scores_at(self, queries: FloatArray, references: FloatArray, places: IntArray) -> FloatArray:
         """Return the similarities (n, k) of queries (n, d) with those references (m, d) that stand at places (n, k).
@@ -307,13 +302,11 @@ class Means:
         y, P = self.references.y, self.references.points
         present = np.unique(y)
         means = np.stack([P[y == c].mean(axis=0) for c in present])
-        products = points.astype(np.float64) @ means.T
-        if self.references.space.kind == DISTANCE:
-            # -‖p - m‖² = 2 pᵀm - ‖m‖² - ‖p‖²
-            lengths = np.einsum("ij,ij->i", points, points, dtype=np.float64)
-            products = 2.0 * products - np.einsum("ij,ij->i", means, means) - lengths[:, None]
+        kind = self.references.space.kind
         scores = np.full((len(points), self.n_classes), -np.inf)
-        scores[:, present] = products
+        # -‖p - m‖² = 2 (pᵀm - ‖m‖² / 2 - ‖p‖² / 2)
+        factor = 2.0 if kind == DISTANCE else 1.0
+        scores[:, present] = factor * score_points(points.astype(np.float64), means, kind)
         return scores
 
 

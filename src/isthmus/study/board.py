@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 
 from isthmus._core.validation import BoolArray, FloatArray, check_choice
-from isthmus.evidence.comparison import Difference, holm, paired_difference
+from isthmus.evidence.comparison import Difference, format_points, holm, paired_difference
 from isthmus.exceptions import InputError
 from isthmus.study.design import SETTINGS, Design
 from isthmus.study.records import SCHEME, Record
@@ -108,11 +108,6 @@ def mean_cell(values: FloatArray, digits: int = 1) -> str:
 def number_cell(value: float) -> str:
     """Return a number with one digit; a dash where it is missing."""
     return f"{value:.1f}" if np.isfinite(value) else ABSENT
-
-
-def format_points(points: float) -> str:
-    """Return a difference with its sign, and no minus before a zero."""
-    return f"{round(points, 1) + 0.0:+.1f}".replace("-", "−")
 
 
 def format_seeds(seeds: Sequence[int]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sklearn.base import clone
@@ -68,23 +67,15 @@ class System(SystemFacts):
         return ", ".join(word for word, needed in named.items() if needed)
 
 
-class Systems:
+class Systems(tuple[System, ...]):
     """Systems in a fixed order, looked up by name, printed as a table."""
 
-    def __init__(self, entries: tuple[System, ...]) -> None:
-        self._entries = {entry.name: entry for entry in entries}
-
-    def __iter__(self) -> Iterator[System]:
-        return iter(self._entries.values())
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def __contains__(self, name: object) -> bool:
-        return name in self._entries or name in self._entries.values()
+        return any(name in (system.name, system) for system in self)
 
-    def __getitem__(self, name: str) -> System:
-        return self._entries[check_choice(name, "system", self._entries)]
+    def __getitem__(self, name: str) -> System:  # type: ignore[override]
+        entries = {system.name: system for system in self}
+        return entries[check_choice(name, "system", entries)]
 
     def __str__(self) -> str:
         rows = [HEAD]

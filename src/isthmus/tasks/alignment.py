@@ -374,7 +374,8 @@ def search_plans(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -
 
 def _search_landmarks(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -> list[Plan]:
     """Return a plan for each cost, from one draw of landmarks."""
-    one, other = (_draw_landmarks(side, rng) for side in (problem.first, problem.second))
+    sizes = (len(problem.first.sample), len(problem.second.sample))
+    one, other = (np.sort(rng.permutation(s)[: min(MOST_LANDMARKS, int(LANDMARK_SHARE * s))]) for s in sizes)
     left, right = problem.first.spread(one), problem.second.spread(other)
     plans = []
     for C, D in zip(problem.first.costs, problem.second.costs, strict=True):
@@ -385,11 +386,6 @@ def _search_landmarks(problem: AlignmentProblem, rng: Generator, work: WorkCount
         spread = left @ mass @ right.T
         plans.append(Plan.of(problem, spread / spread.sum()))
     return plans
-
-
-def _draw_landmarks(side: Collection, rng: Generator) -> IntArray:
-    s = len(side.sample)
-    return np.sort(rng.permutation(s)[: min(MOST_LANDMARKS, int(LANDMARK_SHARE * s))])
 
 
 @short_repr

@@ -76,5 +76,5 @@ def test_the_best_rule_is_chosen_without_the_split_that_is_measured():
 
 
 def test_points_have_their_sign():
-    assert [format_points(share) for share in (0.0616, -0.004, -0.0001)] == ["+6.2", "−0.4", "0.0"]
+    assert [format_points(gain) for gain in (6.16, -0.4, -0.01)] == ["+6.2", "−0.4", "+0.0"]
     assert str(Estimate(0.01, -0.02, 0.04)) == "+1.0 points [−2.0, +4.0]"

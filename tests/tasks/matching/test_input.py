@@ -10,7 +10,7 @@ A, B = (np.random.default_rng(seed).normal(size=(n, 3)) for seed, n in ((0, 24),
 
 
 def given(pairs=None, y_source=None, y_target=None):
-    return make_domains(A, B, y_source, y_target, pairs, None, (None, "auto"), one_to_one=True)
+    return make_domains(A, B, y_source, y_target, pairs, None, scale=True, one_to_one=True)
 
 
 def test_ids_of_collections_of_different_size():

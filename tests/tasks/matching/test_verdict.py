@@ -20,7 +20,7 @@ from isthmus.tasks.matching.evidence import (
 
 GOOD = MatchingEvidence(
     rows=100, agreement=0.9, refound=0.8, null_refound=0.2, value=0.8, null_value=0.5, mutual=0.8, null_mutual=0.5,
-    known=0, known_near=0, held_out=None, shuffled=None, engine="ridge", schedule="flat",
+    known=0, known_near=0, held_out=None, shuffled=None, schedule="flat",
 )  # fmt: skip
 FEW_PARTNERS = replace(GOOD, rows=1000, agreement=0.3, mutual=0.4, refound=0.6, null_mutual=0.3)
 HELD = replace(GOOD, known=30, known_near=28, held_out=PairRecall(10, 6, 9), shuffled=PairRecall(10, 0, 1))

@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from isthmus.geometry import similarity as score_tables
 from isthmus.geometry.discriminants import balance, balancing_offsets
-from isthmus.geometry.similarity import Prepared, Scores, prepare_rows, scale_rows
+from isthmus.geometry.similarity import Prepared, Scores, find_partners, prepare_rows, scale_rows
 from isthmus.tasks.transfer import soft_pairs as alignment
 from isthmus.tasks.transfer.evidence import identity_share, kappa, naming_z
 from isthmus.tasks.transfer.problem import TransferRows
@@ -23,7 +23,6 @@ from isthmus.tasks.transfer.soft_pairs import (
     SoftPairs,
     compare_probe,
     compute_barycentres,
-    find_partners,
     guess_by_soft_pairs,
 )
 
@@ -173,7 +172,7 @@ def test_partners_by_blocks_are_the_best_of_the_table(n: int, m: int, k: int, ce
     table = Scores(rng.normal(size=(n, 4)), rng.normal(size=(m, 4)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(score_tables, "CELLS_PER_BLOCK", cells)
-        (of_rows, row_scores), (of_columns, column_scores) = find_partners(table, k)
+        (of_rows, row_scores), (of_columns, column_scores) = find_partners(table, k, k)
     S = table.table()
     np.testing.assert_allclose(np.sort(row_scores, axis=1), np.sort(S, axis=1)[:, m - k :])
     np.testing.assert_allclose(np.sort(column_scores, axis=1), np.sort(S.T, axis=1)[:, n - k :])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.stats import binom
@@ -28,7 +28,8 @@ WORTH = 0.01
 LEAST_USED, MISSED = 0.5, 0.05
 
 
-class Names(NamedTuple):
+@dataclass(frozen=True)
+class Names:
     """Rows of hidden classes: the share named correctly with its interval, and with corrupted sources."""
 
     right: float

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +15,7 @@ from isthmus._core.validation import check_flag, check_number, short_repr
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SHARED, find_common_columns
 from isthmus.evidence.comparison import format_points
+from isthmus.evidence.held_out import read_value
 from isthmus.exceptions import InputError
 from isthmus.study.board import TextTable
 from isthmus.study.registry import systems
@@ -114,7 +115,9 @@ def labels_for(accuracy: float, steps: Sequence[TrialGroup]) -> int | None:
 
 
 def _describe_names(names: Names) -> str:
-    share, low, high, corrupted = (f"{100 * each:.0f}" for each in names[:4])
+    share, low, high, corrupted = (
+        f"{100 * each:.0f}" for each in (names.right, names.low, names.high, names.corrupted)
+    )
     rows = f"{share} % [{low}, {high}] of the rows of {names.classes} hidden classes right"
     return f"{rows}, {corrupted} % with corrupted sources"
 
@@ -128,11 +131,10 @@ def write_untested_sentence(tested: int, naming: TrialGroup | None) -> str:
 
 
 WORDS = {True: "helps", False: "does not help", None: "can't tell"}
-# The largest number, and the most comparisons or points of a curve, in a stored verdict.
-LARGEST, MOST = 1e9, 10_000
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True)
+class Row:
     """One comparison: in a group of trials, the system with the source against something else, all as shares."""
 
     # Labels per class, or "naming": half of the classes hidden.
@@ -148,7 +150,8 @@ class Row(NamedTuple):
     high: float | None
 
 
-class CurvePoint(NamedTuple):
+@dataclass(frozen=True)
+class CurvePoint:
     """Accuracy with the source and without it at a number of labels per class, and the difference, as shares."""
 
     labels: int
@@ -223,13 +226,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain types, for JSON."""
-        return vars(self) | {
-            "verdict": WORDS[self.helps],
-            "interval": None if self.interval is None else list(self.interval),
-            "rows": [row._asdict() for row in self.rows],
-            "curve": [point._asdict() for point in self.curve],
-            "names": None if self.names is None else self.names._asdict(),
-        }
+        parts = {name: list(part) if isinstance(part, tuple) else part for name, part in asdict(self).items()}
+        return parts | {"verdict": WORDS[self.helps]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
@@ -241,50 +239,18 @@ class Verdict:
         >>> Verdict.from_dict(verdict.to_dict()) == verdict
         True
         """
-        helps, ends, names = (values.get(key) for key in ("helps", "interval", "names"))
-        if ends is not None and len(_check_list(ends, "interval")) != 2:
-            raise InputError(f"interval: expected two numbers, got {len(ends)}.")
-        return cls(
-            None if helps is None else bool(helps),
-            _check_value(values.get("difference"), "difference", float | None),
-            None if ends is None else tuple(_check_value(end, "interval", float) for end in ends),
-            _check_value(values.get("sentence"), "sentence", str),
-            tuple(_read_fields(Row, row) for row in _check_list(values.get("rows", []), "rows")),
-            tuple(_read_fields(CurvePoint, point) for point in _check_list(values.get("curve", []), "curve")),
-            _check_value(values.get("system", ""), "system", str),
-            _check_value(values.get("n_splits", 0), "n_splits", int),
-            _check_value(values.get("n_tested", 0), "n_tested", int),
-            None if names is None else _read_fields(Names, names),
-        )
-
-
-def _read_fields(kind: Any, values: Any) -> Any:
-    """Return a named tuple from a stored object; every field is checked by its type."""
-    stored = values if isinstance(values, Mapping) else {}
-    return kind(*(_check_value(stored.get(name), name, wanted) for name, wanted in get_type_hints(kind).items()))
-
-
-def _check_value(value: Any, name: str, wanted: Any) -> Any:
-    """Return a stored value as the type that is wanted: str, int, float or one of them or None; raise for others."""
-    first, *others = get_args(wanted) or (wanted,)
-    if value is None and others:
-        return None
-    # A whole number of any length compares with a float, and NaN does not pass.
-    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
-    if not (isinstance(value, str) if first is str else number):
-        raise InputError(f"{name}: expected a {'text' if first is str else 'number'}, got {ascii(value)[:40]}.")
-    return first(value)
-
-
-def _check_list(value: Any, name: str) -> list[Any]:
-    if not isinstance(value, list) or len(value) > MOST:
-        raise InputError(f"{name}: expected a list of at most {MOST:,} items, got {type(value).__name__}.")
-    return value
+        try:
+            found: Verdict = read_value(cls, values)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputError("verdict: expected all parts that `Verdict.to_dict` writes, got others.") from None
+        return found
 
 
 def _format_row(row: Row, system: str) -> tuple[str, ...]:
     group = "half hidden" if row.group == NAMING else row.group
-    gain, *ends = ("" if share is None else format_points(share) for share in row[3:])
+    gain, *ends = (
+        "" if share is None else format_points(100 * share) for share in (row.difference, row.low, row.high)
+    )
     return (
         row.against or system,
         group,

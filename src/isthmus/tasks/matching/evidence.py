@@ -92,8 +92,8 @@ class MatchingEvidence:
         The number of known pairs; of those whose partner is among the first ten by what is learned from others.
     held_out, shuffled : PairRecall or None
         How many held-out pairs were found, and by the control run; None where none were held out.
-    engine, schedule : str
-        What learned, and how the best refinement went.
+    schedule : str
+        How the best refinement went.
     baseline : SharedBaseline
         How many held-out pairs the columns find that both collections share.
     nulls : tuple of float
@@ -112,7 +112,6 @@ class MatchingEvidence:
     known_near: int
     held_out: PairRecall | None
     shuffled: PairRecall | None
-    engine: str
     schedule: str
     baseline: SharedBaseline = NO_BASELINE
     nulls: tuple[float, ...] = ()

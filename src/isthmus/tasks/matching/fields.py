@@ -8,7 +8,7 @@ mark whether both rows have that field at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from tempfile import TemporaryFile
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, is
 from isthmus.data.cells import choose_date_parser, choose_number_parser
 from isthmus.data.domains import SharedFeatures
 from isthmus.data.shared_columns import Cells, SharedColumns
-from isthmus.geometry.similarity import Scores, apply_csls, normalize_precisely
+from isthmus.geometry.similarity import Scores, apply_csls, find_partners, normalize_precisely, score_distances
 from isthmus.geometry.terms import TermRows, nearest_pairs, split_identifiers, split_numbers, split_words
 
 # Candidates per row and way of looking; by one field alone fewer.
@@ -91,16 +91,13 @@ class Agreement:
         place = np.minimum(np.searchsorted(self.cells, wanted), len(self) - 1)
         return np.where(self.cells[place] == wanted, place, -1)
 
-    def append(self, field: str, kind: str, values: FloatArray, present: BoolArray | None = None) -> Agreement:
-        """Return the same pairs with one more feature."""
-        there = np.ones(len(self), dtype=bool) if present is None else present
-        return Agreement(
-            self.i,
-            self.j,
-            np.column_stack([self.values, np.where(there, values, 0.0).astype(np.float32)]),
-            np.column_stack([self.present, there]),
-            (*self.features, (field, kind)),
-            self.shape,
+    def append(self, field: str, kind: str, values: FloatArray) -> Agreement:
+        """Return the same pairs with one more feature, which all of them have."""
+        return replace(
+            self,
+            values=np.column_stack([self.values, values.astype(np.float32)]),
+            present=np.column_stack([self.present, np.ones(len(self), dtype=bool)]),
+            features=(*self.features, (field, kind)),
         )
 
 
@@ -179,10 +176,6 @@ class TableComparer:
         order = rng.permutation(self.shape[side])[: 2 * most]
         both = SharedColumns(table, table, tuple(dict.fromkeys(own)))
         return TableComparer.of(both.among(order[: len(order) // 2], order[len(order) // 2 :]))
-
-    def shuffle(self, rng: Generator) -> TableComparer:
-        """Return the comparer of A with a table whose words are those of B, dealt to its cells at random."""
-        return TableComparer.of(self.columns.shuffle_words(rng))
 
 
 def _join_cells(table: Mapping[str, Cells], n: int) -> list[str]:
@@ -297,7 +290,7 @@ def _nearest_by_numbers(numbers: list[tuple[FloatArray, FloatArray]]) -> list[tu
     ours, theirs = (np.column_stack([pair[side] for pair in full]) for side in (0, 1))
     middle = np.nanmedian(np.vstack([ours, theirs]), axis=0)
     ours, theirs = (np.clip(np.where(np.isfinite(X), X, middle), -FAR, FAR) for X in (ours, theirs))
-    return [nearest_by_scores(_distance_scores(ours, theirs))]
+    return [nearest_by_scores(score_distances(ours, theirs))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +319,7 @@ class MatrixComparer:
 
     @cached_property
     def _scores(self) -> Scores:
-        return apply_csls(_distance_scores(self.source, self.target))
+        return apply_csls(score_distances(self.source, self.target))
 
     def candidates(self) -> IntArray:
         """Return the cells of the nearest rows."""
@@ -347,24 +340,11 @@ class MatrixComparer:
         return table.finish(self.shape)
 
 
-def _distance_scores(A: FloatArray, B: FloatArray) -> Scores:
-    """Return negative squared distances of all rows, as inner products."""
-    a, b = (np.asarray(X, np.float32) for X in (A, B))
-    squares = [np.einsum("ij,ij->i", X, X)[:, None] for X in (a, b)]
-    left = np.hstack([2.0 * a, -squares[0], -np.ones_like(squares[0])])
-    return Scores(left, np.hstack([b, np.ones_like(squares[1]), squares[1]]))
-
-
 def nearest_by_scores(scores: Scores) -> tuple[IntArray, IntArray]:
     """Return the pairs of the best rows of B for each row of A, and of A for each row of B."""
-    found: list[tuple[IntArray, IntArray]] = []
-    for table, swapped in ((scores, False), (Scores(scores.right, scores.left), True)):
-        k = min(NEAREST, table.shape[1])
-        for rows, S in table.blocks():
-            best = np.argpartition(-S, k - 1, axis=1)[:, :k]
-            i = np.repeat(np.arange(table.shape[0])[rows], k)
-            found.append((best.ravel(), i) if swapped else (i, best.ravel()))
-    return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+    (columns, _), (rows, _) = find_partners(scores, NEAREST, NEAREST)
+    i, j = (np.repeat(np.arange(len(found)), found.shape[1]) for found in (columns, rows))
+    return np.concatenate([i, rows.ravel()]), np.concatenate([columns.ravel(), j])
 
 
 Comparer: TypeAlias = TableComparer | MatrixComparer

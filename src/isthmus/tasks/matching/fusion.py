@@ -19,12 +19,11 @@ import numpy as np
 from numpy.random import Generator
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray
-from isthmus.geometry.similarity import Scores, apply_csls, measure_hubness
-from isthmus.tasks.matching.engine import Engine, fit_bridge
+from isthmus.geometry.similarity import Prepared, Scores, apply_csls, measure_hubness
 from isthmus.tasks.matching.evidence import ENOUGH_TO_SETTLE
 from isthmus.tasks.matching.fields import NEAREST, WHOLE_ROW, Agreement, Comparer, TableComparer, nearest_by_scores
 from isthmus.tasks.matching.linkage import CandidateGraph, Linkage, expect_f1, fit_linkage
-from isthmus.tasks.matching.problem import Links
+from isthmus.tasks.matching.problem import FEWEST_PAIRS, Links, fit_bridge
 
 GEOMETRY = "other features"
 # How often maps are learned from the matches, at most; the share of matches that change which ends it.
@@ -63,10 +62,8 @@ class FusionProblem:
     ----------
     comparer : Comparer
         What proposes and compares candidates by shared fields.
-    points : callable
-        Returns all features of either collection as coordinates (n, k) and (m, k'); called where maps are learned.
-    engine : Engine
-        What learns maps.
+    prepare : callable
+        Returns all features of either collection along principal axes; called where maps are learned.
     known : Links
         Known pairs.
     forbid : callable
@@ -76,8 +73,7 @@ class FusionProblem:
     """
 
     comparer: Comparer
-    points: Callable[[], tuple[FloatArray, FloatArray]]
-    engine: Engine
+    prepare: Callable[[], tuple[Prepared, Prepared]]
     known: Links
     forbid: Callable[[IntArray, IntArray], BoolArray]
     one_to_one: bool = True
@@ -183,7 +179,7 @@ def join_maps(problem: FusionProblem, linkage: Linkage, rng: Generator, progress
     base, links, before = linkage.agreement, as_links(linkage), set[tuple[int, ...]]()
     for _ in range(ROUNDS):
         progress("maps and shared columns")
-        if len(links) < problem.engine.fewest:
+        if len(links) < FEWEST_PAIRS:
             break
         scores = score_out_of_fold(links, problem, rng)
         cells = np.unique(np.concatenate([base.cells, scores.proposed]))
@@ -248,7 +244,7 @@ class HeldOutScores:
 
 def score_out_of_fold(links: Links, problem: FusionProblem, rng: Generator) -> HeldOutScores:
     """Score pairs by maps of known pairs and of the matches of all other folds of rows."""
-    A, B = problem.points()
+    A, B = (side.points for side in problem.prepare())
     n, m = len(A), len(B)
     i, j, weights = (
         np.concatenate(parts) for parts in zip(*((k.i, k.j, k.weights) for k in (problem.known, links)), strict=True)
@@ -259,7 +255,7 @@ def score_out_of_fold(links: Links, problem: FusionProblem, rng: Generator) -> H
     tables, proposed = [], [np.zeros(0, np.int64)]
     for fold in range(FOLDS):
         others = folds[i] != fold
-        bridge = fit_bridge(problem.engine, A[i[others]], B[j[others]], weights[others].astype(A.dtype), None)
+        bridge = fit_bridge(A[i[others]], B[j[others]], weights[others].astype(A.dtype))
         scores = Scores(bridge.embed_a(A), bridge.embed_b(B))
         tables.append(apply_csls(scores) if small else _apply_sampled_csls(scores, sample))
         if small:
@@ -369,7 +365,8 @@ def measure_null_share(
     """
     (n, m), small = comparer.shape, min(comparer.shape) <= SMALL
     controls = [comparer.halves(side, rng, HALF) for side in sides * (CONTROLS if small else 1)]
-    controls += [comparer.shuffle(rng) for _ in range(CONTROLS if min(n, m) <= TINY else 0)]
+    dealt = CONTROLS if min(n, m) <= TINY else 0
+    controls += [TableComparer.of(comparer.columns.shuffle_words(rng)) for _ in range(dealt)]
     level = np.quantile(likeness(linkage.agreement)[linkage.matches[linkage.accepted]], 1.0 - AS_ALIKE)
     shares = []
     for control in controls:

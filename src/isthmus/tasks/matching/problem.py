@@ -1,9 +1,9 @@
-"""The problem of a matching: two collections in coordinates, what is known of them, and the engine that learns."""
+"""The problem of a matching: two collections in coordinates, what is known of them, and the maps learned from it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -23,12 +23,12 @@ from isthmus.geometry.similarity import (
     normalize_rows,
     scale_rows,
 )
-from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_transformer
-from isthmus.tasks.matching.engine import Bridge, Engine, fit_bridge
+from isthmus.maps.regression import AffineMap, fit_ridge
 
-AUTO = "auto"
 # With fewer rows than this on a side, there is nothing to learn from.
 FEWEST_ROWS = 20
+# Nothing can be learned from one pair: around its own mean it is zero.
+FEWEST_PAIRS = 2
 NAMES = "A", "B"
 # How much the likeness of rows counts in initial scores that have known pairs too.
 WEIGHT_OF_LIKENESS = 0.5
@@ -79,6 +79,54 @@ class Anchors:
         return len(self.a)
 
 
+class ZeroBridge:
+    """The bridge of no knowledge: all scores are zero.
+
+    A bridge is a learned correspondence: rows of either collection as points, whose inner product (at most 2) is
+    the score.
+    """
+
+    def embed_a(self, A: FloatArray) -> FloatArray:
+        """Return zeros (n, 1)."""
+        return np.zeros((len(A), 1), A.dtype)
+
+    embed_b = embed_a
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeBridge:
+    """cos(f(a), b) + cos(a, g(b)), around the means of the pairs."""
+
+    f: AffineMap
+    g: AffineMap
+    places: tuple[int, int]
+
+    def embed_a(self, A: FloatArray) -> FloatArray:
+        """Return [f(a); a], each half of unit length."""
+        return np.hstack([normalize_rows(self.f(A) - self.f.output_mean), normalize_rows(A - self.f.input_mean)])
+
+    def embed_b(self, B: FloatArray) -> FloatArray:
+        """Return [b; g(b)], each half of unit length."""
+        return np.hstack([normalize_rows(B - self.g.input_mean), normalize_rows(self.g(B) - self.g.output_mean)])
+
+
+Bridge: TypeAlias = ZeroBridge | RidgeBridge
+
+
+def fit_bridge(a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None = None) -> Bridge:
+    """Fit ridge maps both ways to pairs, with the leave-one-out penalty; return no knowledge if these are too few.
+
+    The search for the penalties starts where that of the bridge ``before`` ended.
+    """
+    # Rows that are all equal have no direction around their mean: maps of them would be rounding.
+    if len(a) < FEWEST_PAIRS or (a == a[0]).all() or (b == b[0]).all():
+        return ZeroBridge()
+    # From round to round few pairs change: the best penalty is near the last one.
+    near = before.places if isinstance(before, RidgeBridge) else (None, None)
+    f, g = fit_ridge(a, b, weights=weights, near=near[0]), fit_ridge(b, a, weights=weights, near=near[1])
+    return RidgeBridge(f.map, g.map, (f.place, g.place))
+
+
 @dataclass(frozen=True, eq=False)
 class MatchingProblem:
     """Two collections and what is known of them.
@@ -92,8 +140,6 @@ class MatchingProblem:
         How alike these rows are by what is known without pairs.
     veto : Scores or None
         Large and negative where labels differ, else zero.
-    engine : Engine
-        What learns from pairs.
     rows, columns : array (n,), (m,)
         The numbers of these rows in the collections, rising.
     anchors : Anchors
@@ -104,13 +150,12 @@ class MatchingProblem:
     B: FloatArray
     alike: Scores
     veto: Scores | None
-    engine: Engine
     rows: IntArray
     columns: IntArray
     anchors: Anchors = field(repr=False)
 
     @classmethod
-    def of(cls, A: Prepared, B: Prepared, ys: IntArray, yt: IntArray, engine: Engine) -> MatchingProblem:
+    def of(cls, A: Prepared, B: Prepared, ys: IntArray, yt: IntArray) -> MatchingProblem:
         """Make the problem of all rows, with label codes (-1: none) and no known pairs."""
         alike = geometric_scores(A, B)
         # One class tells no row from another; profiles need at least two that both sides know.
@@ -119,7 +164,7 @@ class MatchingProblem:
         veto = label_veto(ys, yt) if (ys >= 0).any() and (yt >= 0).any() else None
         nothing = Anchors(A.points[:0], B.points[:0], np.zeros(0, A.points.dtype))
         every = np.arange(len(A.points)), np.arange(len(B.points))
-        return cls(A.points, B.points, alike, veto, engine, *every, nothing)
+        return cls(A.points, B.points, alike, veto, *every, nothing)
 
     @property
     def axes(self) -> int:
@@ -161,10 +206,10 @@ class MatchingProblem:
         return replace(self, alike=alike, veto=veto)
 
     def fit_bridge(self, links: Links, axes: int | None = None, before: Bridge | None = None) -> Bridge:
-        """Fit the engine to the anchors and to linked rows, on the leading axes."""
+        """Fit maps to the anchors and to linked rows, on the leading axes."""
         a = np.concatenate([self.anchors.a[:, :axes], self.A[links.i, :axes]])
         b = np.concatenate([self.anchors.b[:, :axes], self.B[links.j, :axes]])
-        return fit_bridge(self.engine, a, b, np.concatenate([self.anchors.weights, links.weights]), before)
+        return fit_bridge(a, b, np.concatenate([self.anchors.weights, links.weights]), before)
 
     def score_pairs(self, bridge: Bridge, axes: int | None = None) -> Scores:
         """Return the scores of all pairs of rows."""
@@ -191,26 +236,19 @@ def make_domains(
     y_target: Any,
     pairs: Any,
     shared: Any,
-    transformers: tuple[Any, Any],
     *,
+    scale: bool,
     one_to_one: bool,
 ) -> TwoDomains:
-    """Check and transform both collections; rows of unit length come out.
-
-    Where a transformer is "auto", columns are scaled as is usual for dense and for sparse rows.
-    """
+    """Check both collections; rows of unit length come out, of dense rows after scaling their columns."""
     columns = check_shared_evidence(shared, A, B, *(X.shape[0] if hasattr(X, "shape") else len(X) for X in (A, B)))
     A, B = (_weigh_words(X) if is_frame(X) and _has_text(X) else X for X in (A, B))
     # An empty array or list is what a user has whose search for pairs found none.
     empty = np.shape(pairs)[:1] == (0,) if isinstance(pairs, np.ndarray) else isinstance(pairs, list) and not pairs
-    automatic = [isinstance(each, str) and each == AUTO for each in transformers]
-    named = "source_transformer", "target_transformer"
-    parameters = zip((A, B), transformers, NAMES, named, automatic, strict=True)
-    rows = [X if auto else _transform(X, each, name, of) for X, each, name, of, auto in parameters]
     domains = TwoDomains.of(
-        rows[0],
+        A,
         y_source,
-        rows[1],
+        B,
         y_target,
         None if empty else pairs,
         columns,
@@ -219,8 +257,8 @@ def make_domains(
         optional_labels=True,
         one_to_one=one_to_one,
     )
-    sides = zip((domains.source, domains.target), automatic, strict=True)
-    source, target = (replace(each, X=(scale_rows if auto else normalize_precisely)(each.X)) for each, auto in sides)
+    prepare = scale_rows if scale else normalize_precisely
+    source, target = (replace(each, X=prepare(each.X)) for each in (domains.source, domains.target))
     return replace(domains, source=source, target=target)
 
 
@@ -256,15 +294,6 @@ def as_links(known: KnownPairs | None) -> Links:
             f"pairs: expected each row of A in one pair at most, got row {rows[counts.argmax()]} in {counts.max()}."
         )
     return Links.of(known.source, known.target, known.weights)
-
-
-def _transform(X: Any, transformer: Any, name: str, parameter: str) -> Any:
-    check_transformer(transformer, parameter)
-    made = apply_transformer(fit_transformer(transformer, X, name), X, name)
-    given, found = (rows.shape[0] if hasattr(rows, "shape") else len(rows) for rows in (X, made))
-    if found != given:
-        raise InputError(f"{parameter}: expected one row for each of the {given} rows of {name}, got {found}.")
-    return made
 
 
 def labels_differ(ys: IntArray, yt: IntArray) -> BoolArray:

@@ -26,12 +26,12 @@ from isthmus.geometry.similarity import (
     Shortlist,
     apply_csls,
     find_best,
+    find_best_candidates,
     measure_density,
     measure_hubness,
 )
-from isthmus.tasks.matching.engine import Bridge
 from isthmus.tasks.matching.evidence import MatchingEvidence, add_null_runs
-from isthmus.tasks.matching.problem import NONE, Links, MatchingProblem
+from isthmus.tasks.matching.problem import NONE, Bridge, Links, MatchingProblem
 
 # The share of the candidates that are not hidden in the first round.
 SHOWN = 0.3
@@ -74,15 +74,6 @@ class Schedule:
 
     name: str
     axes_at_first: int | None
-
-    def visible_share(self, round_: int) -> float:
-        """Return the share of the candidates that are not hidden."""
-        # The first round takes all of the initial scores; hiding keeps the next ones from settling early.
-        return min(1.0, SHOWN * GROWTH**round_) if round_ else 1.0
-
-    def n_axes(self, round_: int, most: int) -> int:
-        """Return how many leading axes are used, of at most ``most``."""
-        return most if self.axes_at_first is None else min(most, int(self.axes_at_first * GROWTH**round_))
 
 
 COARSE, FLAT = Schedule("coarse to fine", AXES_AT_FIRST), Schedule("flat", None)
@@ -155,7 +146,7 @@ def refine_matches(
     """Return the best of the rounds in which nothing is hidden and all axes count.
 
     In each round, the rows of A and B that choose each other among the candidates (part of which is hidden, less and
-    less) become pairs, in addition to the known ones; the engine learns from them. The initial scores are added, with
+    less) become pairs, in addition to the known ones; maps are learned from them. The initial scores are added, with
     less and less weight: they keep the first rounds, on few axes, from losing what was known.
     """
     run: Run | None = None
@@ -170,7 +161,9 @@ def refine_matches(
         scores = prior.copy() if run is None else _add_prior(table, run.hubness, prior, round_)
         if veto is not None:
             scores += veto
-        shown, axes = schedule.visible_share(round_), schedule.n_axes(round_, problem.axes)
+        # The first round takes all of the initial scores; hiding keeps the next ones from settling early.
+        shown = min(1.0, SHOWN * GROWTH**round_) if round_ else 1.0
+        axes = min(problem.axes, int((schedule.axes_at_first or problem.axes) * GROWTH**round_))
         links = mutual_pairs(find_best(scores, 1.0 - shown, rng))
         if len(links) + len(problem.anchors) < FEWEST:
             break
@@ -203,7 +196,7 @@ def _add_prior(table: FloatArray, hubness: Hubness, prior: FloatArray, round_: i
 
 
 def match_without_refinement(problem: MatchingProblem, start: Scores, schedule: Schedule) -> Run:
-    """Fit the engine to the known pairs alone; without any, to the rows that choose each other at the start."""
+    """Fit maps to the known pairs alone; without any, to the rows that choose each other at the start."""
     links = NONE if len(problem.anchors) else mutual_pairs(find_best(problem.apply_veto(start)))
     return Run.of(problem, problem.fit_bridge(links), schedule)
 
@@ -287,7 +280,9 @@ def match_out_of_fold(run: Run, rng: Generator, progress: Callable[[], None]) ->
             b = find_best(scores.among(rows, np.arange(len(problem.B))))
             partner[rows], score[rows] = b.of_rows, b.row_scores
         else:
-            partner[rows], score[rows] = run.shortlist.find_best_of_rows(scores, rows)
+            partner[rows], score[rows] = find_best_candidates(
+                scores.left[rows], scores.right, run.shortlist.rows[rows]
+            )
     return Best(partner, np.zeros(0, np.intp), score, np.zeros(0, np.float32))
 
 
@@ -496,7 +491,6 @@ def _collect_runs(
         known_near=int((known_ranks <= NEAR).sum()),
         held_out=PairRecall.of(ranks[0]) if len(held) else None,
         shuffled=PairRecall.of(ranks[1]) if len(held) else None,
-        engine=problem.engine.name,
         schedule=final.schedule.name,
     )
     return Runs(partner, score, mutual, partner == again, is_refound, held_out_score, known_scores, held, evidence)

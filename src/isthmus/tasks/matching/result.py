@@ -25,8 +25,7 @@ from isthmus._core.validation import (
 from isthmus.data.domains import SharedFeatures, TwoDomains, as_pairs
 from isthmus.evidence.held_out import NO_BASELINE, PairRecall, SharedBaseline, hold_out_pairs
 from isthmus.exceptions import InputError
-from isthmus.geometry.similarity import NO_PARTNER, Prepared, apply_csls, find_best, prepare_rows
-from isthmus.tasks.matching.engine import Engine, as_engine
+from isthmus.geometry.similarity import Prepared, prepare_rows
 from isthmus.tasks.matching.evidence import (
     FEWEST_NEW,
     LEAST_BY_GEOMETRY,
@@ -43,7 +42,6 @@ from isthmus.tasks.matching.fields import make_comparer
 from isthmus.tasks.matching.fusion import GEOMETRY, FusionProblem, link_again, match_by_fields_and_maps
 from isthmus.tasks.matching.linkage import Linkage
 from isthmus.tasks.matching.problem import (
-    AUTO,
     NAMES,
     Links,
     MatchingProblem,
@@ -103,7 +101,7 @@ class Matching:
         The number of a row of A and of a row of B for each match, in the order of A. None are returned, not even the
         known ones, where the matching failed or is doubtful, unless ``keep="all"``.
     score : array (m,)
-        How well they fit: twice the score of the engine, less the means that each of them has with its ten best
+        How well they fit: twice the score of the maps, less the means that each of them has with its ten best
         (cross-domain similarity local scaling).
     confidence : array (m,)
         An estimate of the probability that a match is right, if the matching as a whole worked; 1 for known pairs.
@@ -189,8 +187,7 @@ def match(
     pairs: Any = None,
     *,
     not_pairs: Any = None,
-    shared: Any = AUTO,
-    system: Any = AUTO,
+    shared: Any = "auto",
     refine: bool = True,
     y_source: Any = None,
     y_target: Any = None,
@@ -198,8 +195,7 @@ def match(
     keep: str = "sure",
     min_confidence: float = SURE,
     n_restarts: int = 3,
-    source_transformer: Any = AUTO,
-    target_transformer: Any = AUTO,
+    scale: bool = True,
     random_state: Any = 0,
     n_jobs: int = 2,
     progress: Any = False,
@@ -232,9 +228,6 @@ def match(
         What both collections have. "auto": of data frames the columns of the same name, otherwise of similar content;
         of arrays nothing. Or pairs of column names of two data frames, or the same features of either collection as
         two tables, which count if the other features (or ten known pairs) confirm them.
-    system : {"auto", "ridge"} or an estimator of isthmus
-        What learns from pairs: ridge regression both ways ("auto" is that), or any estimator whose ``fit`` takes
-        pairs and that has a ``common_space_``, such as :class:`isthmus.CCA`.
     refine : bool
         Whether to refine what is learned from the known pairs. Without pairs it has to be True.
     y_source, y_target : array (n,), (m,), optional
@@ -248,8 +241,8 @@ def match(
         Between 0 and 1.
     n_restarts : int
         The number of runs with different candidates hidden, from 2 to 1,000; the best counts.
-    source_transformer, target_transformer : "auto", None or a transformer of scikit-learn
-        The preprocessing of the rows of A and of B. "auto": columns of dense rows are standardised.
+    scale : bool
+        Whether columns of dense rows are standardised.
     random_state : int, Generator, RandomState or None
         The source of random numbers; the same number gives the same matching.
     n_jobs : int
@@ -287,12 +280,11 @@ def match(
     rng = as_generator(random_state)
     check_choice(keep, "keep", KEEP)
     refine, one_to_one = check_flag(refine, "refine"), check_flag(one_to_one, "one_to_one")
+    scale = check_flag(scale, "scale")
     enough = check_number(min_confidence, "min_confidence", low=0.0, high=1.0)
     restarts = int(check_number(n_restarts, "n_restarts", low=2, high=MOST_RESTARTS, whole=True))
-    engine = as_engine(system)
     reports = Progress(progress, "match")
-    transformers = source_transformer, target_transformer
-    domains = make_domains(A, B, y_source, y_target, pairs, shared, transformers, one_to_one=one_to_one)
+    domains = make_domains(A, B, y_source, y_target, pairs, shared, scale=scale, one_to_one=one_to_one)
     known, ys, yt = as_links(domains.pairs), domains.source.y, domains.target.y
     if not refine and not len(known):
         raise InputError("refine: expected True where no pairs are known, got False.")
@@ -300,6 +292,8 @@ def match(
     rejected = _check_not_pairs(not_pairs, (len(ys), len(yt)), known)
     jobs = int(check_number(n_jobs, "n_jobs", low=1, whole=True))
     keeping = _Keeping(keep == "all", enough, one_to_one, rejected, (ys, yt))
+    if len(known) == (min(len(ys), len(yt)) if one_to_one else len(ys)):
+        return _match_known_only(known, (len(ys), len(yt)))
     # The runs themselves are in threads: more threads below them would only compete.
     with reports, threadpool_limits(1):
         counter = WorkCounter(reports)
@@ -309,13 +303,10 @@ def match(
             counter.count("axes", 0.0)
             return prepare_rows(domains.source.X, "A"), prepare_rows(domains.target.X, "B")
 
-        linked = _match_by_columns(domains, known, engine, prepare, keeping, rng, counter)
+        linked = _match_by_columns(domains, known, prepare, keeping, rng, counter)
         if linked is not None and linked.ok:
             return linked
-        problem = MatchingProblem.of(*prepare(), ys, yt, engine)
-        rest = problem.exclude_pairs(known, one_to_one)
-        if not len(rest.A) or not len(rest.B):
-            return _match_known_only(problem, known, "B" if len(rest.A) else "A")
+        problem = MatchingProblem.of(*prepare(), ys, yt)
         runs = run_all(problem, known, restarts, rng, counter, refine=refine, one_to_one=one_to_one, n_jobs=jobs)
     baseline = _measure_baseline(domains, known, runs.held_out_pairs.rows)
     found = _make_matching(runs, known, replace(runs.evidence, baseline=baseline), keeping)
@@ -367,7 +358,6 @@ def _check_not_pairs(not_pairs: Any, shape: tuple[int, int], known: Links) -> In
 def _match_by_columns(
     domains: TwoDomains,
     known: Links,
-    engine: Engine,
     prepare: Callable[[], tuple[Prepared, Prepared]],
     keeping: _Keeping,
     rng: Generator,
@@ -379,9 +369,7 @@ def _match_by_columns(
         return None
     held, kept = (known.select(part) for part in hold_out_pairs(len(known), FEWEST_TO_HOLD_OUT, rng))
     one_to_one = keeping.one_to_one
-    problem = FusionProblem(
-        comparer, lambda: (prepare()[0].points, prepare()[1].points), engine, kept, keeping.forbid, one_to_one
-    )
+    problem = FusionProblem(comparer, prepare, kept, keeping.forbid, one_to_one)
     found = match_by_fields_and_maps(problem, rng, lambda what: counter.count(what, 0.0))
     if found is None:
         return None
@@ -455,17 +443,13 @@ def _make_matching(runs: Runs, known: Links, seen: MatchingEvidence, keeping: _K
     return Matching(pairs, score[i], confidence[i], nearest, shape, ok, sentence, seen, held_out)
 
 
-def _match_known_only(problem: MatchingProblem, known: Links, side: str) -> Matching:
-    """Return the known pairs, with the scores that are learned from them."""
-    n, m = len(problem.A), len(problem.B)
+def _match_known_only(known: Links, shape: tuple[int, int]) -> Matching:
+    """Return the known pairs: nothing is learned, or checked."""
     known = known.select(np.argsort(known.i))
-    scores = apply_csls(problem.score_pairs(problem.fit_bridge(known)))
-    found = find_best(problem.apply_veto(scores))
-    nearest = np.where(found.row_scores > NO_PARTNER, found.of_rows, -1)
+    nearest, ones = np.full(shape[0], -1, np.intp), np.ones(len(known))
     nearest[known.i] = known.j
     sentence = (
-        f"matched: {len(known):,} pairs of {n:,} and {m:,} rows; no row is left to match, because all rows of {side} "
-        "are in known pairs, which were not checked."
+        f"matched: {len(known):,} pairs of {shape[0]:,} and {shape[1]:,} rows; no row is left to match, because all "
+        f"rows of {'A' if len(known) == shape[0] else 'B'} are in known pairs, which were not checked."
     )
-    score = scores.at(known.i, known.j).astype(np.float64)
-    return Matching(known.rows, score, np.ones(len(known)), nearest, (n, m), True, sentence, None)
+    return Matching(known.rows, ones, ones, nearest, shape, True, sentence, None)

@@ -6,10 +6,9 @@ import io
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -33,7 +32,7 @@ from isthmus._core.validation import (
     is_sparse,
 )
 from isthmus.data.domains import FORMS, KnownPairs, TwoDomains
-from isthmus.evidence.held_out import Proportion
+from isthmus.evidence.held_out import read_value
 from isthmus.exceptions import InputError
 from isthmus.maps.regression import AffineMap, KernelMap
 from isthmus.tasks.migration.engine import COST_OF_BOTH, CURVED, KINDS, Gallery, HeldOutSearch, Map, score_both_ways
@@ -429,37 +428,3 @@ def _read_maps(kind: str, arrays: Mapping[str, NDArray[Any]], path: Any) -> tupl
             check_part(fits, path, f"maps whose parts fit together, with {part} of {name} among them")
         maps.append(KernelMap(**found) if kind == CURVED else AffineMap(**found))
     return maps, sizes
-
-
-def read_value(kind: Any, value: Any) -> Any:
-    """Return a value of JSON as a type says it: shares, counts, texts, and dataclasses, tuples and mappings of them.
-
-    A value that is none is one of several errors: the file may come from a stranger.
-
-    Examples
-    --------
-    >>> read_value(tuple[int, ...] | None, [3, 4])
-    (3, 4)
-    >>> read_value(Proportion, {"value": 0.5, "low": 0.25, "high": 0.75})
-    Proportion(value=0.5, low=0.25, high=0.75)
-    """
-    inner = get_args(kind)
-    if get_origin(kind) is UnionType:
-        return None if value is None else read_value(inner[0], value)
-    if get_origin(kind) is Mapping:
-        return {str(name)[:40]: read_value(inner[1], one) for name, one in value.items()}
-    if get_origin(kind) is tuple and isinstance(value, list):
-        return tuple(read_value(inner[0], one) for one in value)
-    if isinstance(kind, type) and is_dataclass(kind):
-        types = get_type_hints(kind)
-        found: Any = kind(**{part.name: read_value(types[part.name], value[part.name]) for part in fields(kind)})
-        if isinstance(found, Proportion) and not found.low <= found.value <= found.high:
-            raise ValueError
-        return found
-    if kind is float:
-        return check_number(value, "share", low=0.0, high=1.0)
-    if kind is int:
-        return int(check_number(value, "count", low=0, high=2**62, whole=True))
-    if type(value) is not kind:
-        raise TypeError
-    return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg as sla
@@ -24,6 +24,9 @@ from isthmus.geometry.similarity import normalize_rows, signatures
 from isthmus.tasks.transfer.problem import AXES_PER_CLASS, TransferRows, sample_rows
 from isthmus.tasks.transfer.scoring import class_means, means_of_guesses, polish_guesses
 from isthmus.tasks.transfer.starts import guess_by_relative_means, guess_by_zero_shot
+
+if TYPE_CHECKING:
+    from isthmus.tasks.transfer.engine import TransferOutcome
 
 # A deviation below this share of the largest count is none.
 ROUNDING = 1e-9
@@ -362,16 +365,6 @@ LEAST_SURE, SURE_BY_AGREEMENT = 0.2, 0.75
 USUAL_POWER = 0.7
 
 
-class ScoredRows(Protocol):
-    """What a recipe found: scores of target rows of its fit."""
-
-    def score(self, rows: TransferRows, places: Any) -> FloatArray:
-        """Return scores of the classes (n, C) of the target rows at these places."""
-
-    def measure_agreement(self, rows: TransferRows) -> float:
-        """Return the share of unlabelled rows whose class a simpler rule confirms."""
-
-
 def temper(P: FloatArray, power: float) -> FloatArray:
     r"""Return probabilities (n, C) raised to a power, rows summing to one: :math:`P_{ic}^a / \sum_k P_{ik}^a`.
 
@@ -449,7 +442,9 @@ def cross_fit_power(fit: Callable[[IntArray], Callable[[IntArray], FloatArray]],
     return fit_power(np.vstack(parts), y[np.concatenate(held_out)]) if parts else 1.0
 
 
-def fit_temperature(rows: TransferRows, rerun: Callable[[TransferRows], ScoredRows], recipe: ScoredRows) -> float:
+def fit_temperature(
+    rows: TransferRows, rerun: Callable[[TransferRows], TransferOutcome], recipe: TransferOutcome
+) -> float:
     r"""Return the τ that divides the scores of a recipe so that held-out labels are most likely.
 
     The recipe is rerun with labels held out, whose rows are then unlabelled ones; 1 / τ is the power of

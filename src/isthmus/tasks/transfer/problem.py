@@ -9,19 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.linalg import PrincipalAxes
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, check_choice, is_sparse
 from isthmus.data.domains import KnownPairs, SharedFeatures
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import balance, infer_shares
-from isthmus.geometry.similarity import (
-    EXACT,
-    Prepared,
-    column_scaling,
-    fit_leading_axes,
-    normalize_precisely,
-    normalize_rows,
-)
+from isthmus.geometry.similarity import Prepared, column_scaling, fit_axes, normalize_precisely, normalize_rows
 
 # Principal axes that are kept, unless five per class are more.
 AXES = 200
@@ -29,8 +22,6 @@ AXES = 200
 AXES_PER_CLASS = 3
 # Axes per class on which the target's own learners work; their answers are averaged.
 MULTIPLES = (2, 3, 5)
-# Axes along which rows deviate by no more than this share of the largest deviation are dropped.
-FLAT = 1e-4
 # Dense rows whose lengths differ from one by no more than this were normalized by the caller.
 UNIT = 1e-3
 # Rows in a barycentre of soft pairs, where either collection has four times as many.
@@ -55,14 +46,7 @@ class Preparation:
     def of(cls, X: Matrix, k: int) -> Preparation:
         """Fit to all rows X (n, d) of a domain, with at most k axes."""
         scaling = _fit_scaling(X)
-        features = _normalize(X, *scaling)
-        n, d = features.shape
-        if min(n, d) <= EXACT:
-            axes = principal_axes(features, tolerance=FLAT)
-            axes = axes.leading(min(k, max(len(axes.deviations), 1)))
-        else:
-            axes = fit_leading_axes(features, k)
-        return cls(*scaling, axes)
+        return cls(*scaling, fit_axes(_normalize(X, *scaling), k))
 
     def coordinates(self, X: Matrix) -> FloatArray:
         """Return rows along the axes (n, k)."""
@@ -70,11 +54,7 @@ class Preparation:
 
     def prepare(self, X: Matrix) -> Prepared:
         """Return rows with all their features, for signatures and soft pairs."""
-        features = _normalize(X, self.centre, self.scale)
-        mean = self.axes.mean
-        lengths = features.multiply(features).sum(axis=1) if is_sparse(features) else (features**2).sum(axis=1)
-        squares = np.asarray(lengths).ravel() - 2.0 * np.asarray(features @ mean).ravel() + mean @ mean
-        return Prepared(features, mean, self.axes.coordinates(features).astype(np.float32), np.maximum(squares, 0.0))
+        return Prepared.of(_normalize(X, self.centre, self.scale), self.axes)
 
 
 def _fit_scaling(X: Matrix) -> tuple[FloatArray | None, FloatArray | None]:

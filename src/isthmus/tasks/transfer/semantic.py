@@ -21,7 +21,9 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TwoDomainEstimator, check_two_classes
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.exceptions import InputError
-from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
+from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, two_names
+from isthmus.geometry.similarity import rank_neighbours
+from isthmus.retrieval.rules import Measure
 from isthmus.tasks.transfer.evidence import cross_fit_power, temper
 from isthmus.tasks.transfer.result import LabelTransfer
 
@@ -29,8 +31,6 @@ from isthmus.tasks.transfer.result import LabelTransfer
 STRENGTH = 10.0
 # Folds of labelled rows, held out to find the power of probabilities.
 FOLDS = 5
-# Queries that are compared with the whole gallery at once.
-BLOCK = 1024
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -201,7 +201,7 @@ class SemanticMatching(TwoDomainEstimator):
         queries = self.predict_proba(X, domain)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         check_number(k, "n_neighbors", low=1, high=len(self._gallery), whole=True)
-        return _rank(queries, self._gallery, int(k))
+        return rank_neighbours(Measure(INNER_PRODUCT), queries, self._gallery, int(k))
 
     def search(
         self, queries: Any, gallery: Any, k: int = 10, domains: tuple[str, str] = ("target", "source")
@@ -220,7 +220,8 @@ class SemanticMatching(TwoDomainEstimator):
         names = two_names(domains)
         q, g = self._rows(queries, names[0], "queries"), self._rows(gallery, names[1], "gallery")
         check_number(k, "k", low=1, high=g.shape[0], whole=True)
-        return _rank(self._posteriors(q, names[0]), self._posteriors(g, names[1]), int(k))
+        both = self._posteriors(q, names[0]), self._posteriors(g, names[1])
+        return rank_neighbours(Measure(INNER_PRODUCT), *both, int(k))
 
     def _posteriors(self, rows: Matrix, domain: str) -> FloatArray:
         rule = self.source_rule_ if domain == DOMAINS[0] else self.target_rule_
@@ -270,10 +271,3 @@ def _probabilities(rule: Any, X: Matrix, n_classes: int) -> FloatArray:
     P = np.zeros((X.shape[0], n_classes))
     P[:, np.asarray(rule.classes_, dtype=np.intp)] = rule.predict_proba(X)
     return P
-
-
-def _rank(queries: FloatArray, gallery: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """Return the k largest inner products of each query, largest first, and the numbers of their rows."""
-    blocks = [top_k(queries[i : i + BLOCK] @ gallery.T, k) for i in range(0, len(queries), BLOCK)]
-    scores, numbers = zip(*blocks, strict=True)
-    return np.concatenate(scores), np.concatenate(numbers)

@@ -14,7 +14,14 @@ from typing import TypeAlias
 import numpy as np
 
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.similarity import NO_PARTNER, Scores, apply_csls, find_largest, geometric_scores, normalize_rows
+from isthmus.geometry.similarity import (
+    NO_PARTNER,
+    Scores,
+    apply_csls,
+    find_partners,
+    geometric_scores,
+    normalize_rows,
+)
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, naming_z
@@ -41,38 +48,6 @@ CLOSED = 0.01
 LEAST_Z, IDENTITY, LEAST_CLASSES = 2.5, 0.5, 5
 # The least trust in a probe that has passed the gate.
 LEAST_TRUST = 0.05
-
-
-# Numbers and scores of the partners of rows, both (n, k).
-Partners: TypeAlias = tuple[IntArray, FloatArray]
-
-
-def find_partners(scores: Scores, k: int | None = None) -> tuple[Partners, Partners]:
-    """Find the best ``k`` in each row and each column of a table, of which one block is in memory at a time.
-
-    Returns the numbers and the scores of the partners of each row (n, k), and of each column (m, k); in no order.
-
-    Examples
-    --------
-    >>> of_rows, of_columns = find_partners(Scores(np.eye(3), np.eye(3)), 1)
-    >>> of_rows[0].ravel(), of_columns[0].ravel()
-    (array([0, 1, 2]), array([0, 1, 2]))
-    """
-    n, m = scores.shape
-    k = max(1, min(PARTNERS, n // 4, m // 4)) if k is None else k
-    of_rows, row_scores = np.empty((n, k), np.intp), np.empty((n, k), scores.left.dtype)
-    of_columns, column_scores = np.empty((m, 0), np.intp), np.empty((m, 0), scores.left.dtype)
-    for rows, S in scores.blocks():
-        of_rows[rows] = find_largest(S, k)
-        row_scores[rows] = np.take_along_axis(S, of_rows[rows], axis=1)
-        i = find_largest(S.T, k)
-        of_columns = np.hstack([of_columns, i + rows.start])
-        column_scores = np.hstack([column_scores, np.take_along_axis(S.T, i, axis=1)])
-        if column_scores.shape[1] > k:
-            kept = find_largest(column_scores, k)
-            of_columns = np.take_along_axis(of_columns, kept, axis=1)
-            column_scores = np.take_along_axis(column_scores, kept, axis=1)
-    return (of_rows, row_scores), (of_columns, column_scores)
 
 
 def compute_barycentres(X: FloatArray, places: IntArray, scores: FloatArray) -> FloatArray:
@@ -229,7 +204,8 @@ def _next_scores(maps: Maps, sides: UnitRows, teacher: Teacher | None) -> Scores
 
 def _fit_maps(sides: UnitRows, fair: Scores, before: Maps | None) -> Maps:
     """Fit the maps to soft pairs; the search for penalties is warm-started."""
-    of_rows, of_columns = find_partners(fair)
+    k = max(1, min(PARTNERS, *(size // 4 for size in fair.shape)))
+    of_rows, of_columns = find_partners(fair, k, k)
     of_source, of_target = compute_barycentres(sides.B, *of_rows), compute_barycentres(sides.A, *of_columns)
     first, second = sides.pairs.T
     of_target[second], of_source[first] = sides.A[first], sides.B[second]

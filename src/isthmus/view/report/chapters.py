@@ -165,7 +165,7 @@ def verdict_chapter(path: Path, about: Mapping[str, Any]) -> Chapter:
         verdict = Verdict.from_dict(about)
     except InputError as error:
         raise InputError(f"{show_path(path)}, {error}") from None
-    curve = [point._asdict() for point in verdict.curve if point.labels > 0]
+    curve = [vars(point) for point in verdict.curve if point.labels > 0]
     name = "Accuracy by labels per class, with the source and without"
     every = list(zip(verdict.rows, verdict.table.rows, strict=True))
     values: dict[str, Any] = {
