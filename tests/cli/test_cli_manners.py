@@ -158,7 +158,9 @@ def test_a_file_of_the_other_domain_is_recognised(folder, model, tmp_path, capsy
     swapped = ("search", model, "--index", folder / "b.csv", "--query", folder / "a.csv")
     status, _, wrong = run(capsys, *swapped)
     assert status == 2
-    assert "expected the columns of the target, got those of the source; give that domain (--domain or --from)." in wrong
+    assert (
+        "expected the columns of the target, got those of the source; give that domain (--domain or --from)." in wrong
+    )
     assert run(capsys, *swapped, "--from", "source")[0] == 0
     for out in ("points.npy", "points.csv"):
         status, _, wrong = run(capsys, "embed", model, folder / "a.csv", "--domain", "target", "-o", tmp_path / out)
