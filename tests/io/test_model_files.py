@@ -235,7 +235,6 @@ def test_parts_ride_along(tmp_path):
     [
         [],
         {3: {}},
-        {"": {}},
         {"a\n": {}},
         {"a": {"x": print}},
         {"a": object()},

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any
-from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,16 +52,13 @@ MEMBER = re.compile(r"isthmus\.json|schema\.json|[0-9]{1,20}\.npy")
 LARGEST_FILE = 2**32
 MOST_MEMBERS = 20_000
 # Bytes of a text in JSON and brackets in it: a parsed text takes at most some 100 MB.
-LARGEST_TEXT, MOST_BRACKETS = 2**23, 200_000
+TEXT_LIMITS = 2**23, 200_000
 # Brackets within brackets.
 DEEPEST = 150
 # Length that an axis of an array without numbers may claim beyond the bytes of its member: what is computed from it
 # would be huge.
 LONGEST_EMPTY = 2**20
-LONGEST_NAME = 200
 REMEDY = "save the model again with this version of isthmus"
-
-Path = str | os.PathLike[str]
 # Rows of zeros, of ones, and at random.
 ROWS = 4
 # Longer rows are sparse: their zeros would take more than the model.
@@ -69,6 +66,8 @@ LONGEST_ROW = 2**18
 # Columns of a table for a transformer.
 LONGEST_INPUT = 2**20
 METHODS = ("transform", "predict", "predict_proba", "decision_function", "kneighbors")
+
+Path = str | os.PathLike[str]
 
 
 def save(model: Any, path: Path, *, parts: Mapping[str, Any] | None = None, trust: Collection[str] = ()) -> None:
@@ -112,14 +111,12 @@ def save(model: Any, path: Path, *, parts: Mapping[str, Any] | None = None, trus
     _check_model(model)
     # skops has one root; features and model share a file so that they can't be mixed up with those of another fit.
     parts = {} if parts is None else parts
-    if not isinstance(parts, Mapping) or not all(
-        isinstance(name, str) and name.isprintable() and 0 < len(name) <= LONGEST_NAME for name in parts
-    ):
-        raise InputError(f"parts: expected a dictionary with short texts as names, got {parts!r:.60}.")
+    if not isinstance(parts, Mapping) or not all(isinstance(name, str) and name.isprintable() for name in parts):
+        raise InputError(f"parts: expected a dictionary with printable texts as names, got {parts!r:.60}.")
     members = _dump({"model": model, "parts": dict(parts)}, trusted)
     written_by = {"isthmus": __version__, "scikit-learn": sklearn_version, "numpy": np.__version__}
     summary = {"format": FORMAT, "written_by": written_by, "card": _describe_model(model), "parts": sorted(parts)}
-    write_whole(path, _archive(members | {ABOUT: _write_json(summary)}))
+    write_whole(path, _archive(members | {ABOUT: json.dumps(summary).encode()}))
 
 
 def load(path: Path, *, trust: Collection[str] = ()) -> Any:
@@ -160,7 +157,7 @@ def load_parts(path: Path, *, trust: Collection[str] = ()) -> dict[str, Any]:
 def _construct(raw: bytes, trusted: frozenset[str]) -> dict[str, Any]:
     """Return what skops makes of a file, after everything that can be checked before."""
     members = _read_members(raw)[1]
-    found = _check_schema(_parse_text(members[SCHEMA]), members, trusted)
+    found = _check_schema(parse_json(members[SCHEMA], *TEXT_LIMITS), members, trusted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn warns of other versions of itself; the probe decides
         stored = import_skops().loads(raw, trusted=sorted(found))
@@ -174,15 +171,13 @@ def model_card(path: Path) -> dict[str, Any]:
     raw = _read(path)
     with _report_errors(path):
         about, members = _read_members(raw)
-        parts = about["parts"]
-        check(isinstance(parts, list) and all(isinstance(name, str) for name in parts), "names of parts", parts)
         arrays = [_read_header(members[name]) for name in members if name.endswith(".npy")]
         return {
             **about["card"],
             "numbers": sum(map(math.prod, arrays)),
             "format": about["format"],
             "written_by": about.get("written_by"),
-            "parts": parts,
+            "parts": [str(name) for name in about["parts"]],
         }
 
 
@@ -206,10 +201,10 @@ def _dump(value: Any, trusted: frozenset[str]) -> dict[str, bytes]:
         packed = pack(value)
         with ZipFile(io.BytesIO(import_skops().dumps(packed))) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
-        schema = _write_json(_renumber(json.loads(members.pop(SCHEMA)), {}, files))
+        schema = json.dumps(_renumber(json.loads(members.pop(SCHEMA)), {}, files), separators=(",", ":")).encode()
         members = {files[name]: content for name, content in members.items() if name in files} | {SCHEMA: schema}
         # Both checks of a reader, now: a file that can't be opened must not be written.
-        _check_schema(_parse_text(schema), members, trusted)
+        _check_schema(parse_json(schema, *TEXT_LIMITS), members, trusted)
         unpack(packed, trusted)
     except StoredValueError as error:
         raise InputError(f"model: expected {error}.") from None
@@ -274,10 +269,6 @@ def _show_parameter(value: Any) -> Any:
     return value if plain else " ".join(repr(value).split())[:200]
 
 
-def _write_json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
-
-
 def _archive(members: Mapping[str, bytes]) -> bytes:
     """Return the bytes of an archive, the same for the same members."""
     buffer = io.BytesIO()
@@ -304,41 +295,32 @@ def _report_errors(path: Path) -> Iterator[None]:
         raise InputError(f"{show_path(path)}: expected {error}.") from None
     except MissingDependencyError:
         raise
-    except BadZipFile as error:
-        got = f"another kind of file, or a damaged one ({show_path(str(error)[:100])})"
-        raise InputError(f"{show_path(path)}: expected a model file, got {got}.") from None
     except Exception as error:  # of any kind: a stranger's file can lead to many
         reason = show_path(" ".join(str(error).split())[:150]).rstrip(".") or type(error).__name__
-        raise InputError(f"{show_path(path)}: expected a model that works, got '{reason}'.") from None
+        raise InputError(f"{show_path(path)}: expected a model file that works, got '{reason}'.") from None
 
 
 def _read_members(raw: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the summary and all members of an archive, sizes and names checked before any is read."""
     with ZipFile(io.BytesIO(raw)) as archive:
         infos = archive.infolist()
-        check(len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} members", len(infos))
+        names = {info.filename for info in infos}
+        check(len(names) == len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} different members", len(infos))
         for info in infos:
             check(MEMBER.fullmatch(info.filename), "members of a model file", info.filename)
             # Uncompressed, so a member can't be larger than the file.
             stored = info.compress_type == ZIP_STORED and info.compress_size == info.file_size
             check(stored, "members that are not compressed", info.filename)
-            check(info.filename.endswith(".npy") or info.file_size <= LARGEST_TEXT, "a shorter text", info.filename)
-        names = {info.filename for info in infos}
-        check(len(names) == len(infos), "members with different names", "two with one name")
-        total = sum(info.file_size for info in infos)
-        check(total <= len(raw), f"at most {len(raw)} bytes in all members", total)
+            check(info.filename.endswith(".npy") or info.file_size <= TEXT_LIMITS[0], "a shorter text", info.filename)
+        check(sum(info.file_size for info in infos) <= len(raw), "members within the file", "larger ones")
         check(names >= {ABOUT, SCHEMA}, "a model file", "one without a summary or a schema")
         members = {name: archive.read(name) for name in names}  # zipfile compares their checksums
-    about = _parse_text(members[ABOUT])
+    about = parse_json(members[ABOUT], *TEXT_LIMITS)
     if about["format"] != FORMAT:
         number, version = (show_path(str(got)[:20]) for got in (about["format"], about["written_by"]["isthmus"]))
         remedy = "pip install --upgrade isthmus" if about["format"] > FORMAT else REMEDY
         raise StoredValueError(f"format {FORMAT}, got format {number}, written by isthmus {version}; {remedy}")
     return about, members
-
-
-def _parse_text(text: bytes) -> Any:
-    return parse_json(text, LARGEST_TEXT, MOST_BRACKETS)
 
 
 def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[str]) -> set[str]:
@@ -362,10 +344,13 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
                 found.add(_check_node(node, place, trusted))
                 number: Any = node.get("__id__")
                 check(type(number) is int, "a number of each node", number)
-                known = seen.setdefault(number, node)
-                check(known is node or known == node, "one node for each number", place)
+                check(seen.setdefault(number, node) == node, "one node for each number", place)
                 if "file" in node:
-                    _check_file(node, members, owners)
+                    file = node["file"]
+                    check(file in members, "an array that is in the file", file)
+                    # It would be read once for each node.
+                    check(owners.setdefault(file, number) == number, "an array that is used once", file)
+                    _read_header(members[file])
             for key, item in reversed(node.items()):
                 if isinstance(item, list | dict):
                     # Names of attributes make messages that say where.
@@ -380,22 +365,12 @@ def _check_node(node: dict[str, Any], place: str, trusted: frozenset[str]) -> st
         return full
     if full not in LOADERS.get(loader, ()):
         got = f"{show_path(full[:200])} in {show_path(place[1:])}"
-        raise StoredValueError(
-            f"types and functions that isthmus stores, got {got}; if you trust it, name it in trust="
-        )
+        raise StoredValueError(f"known types and functions, got {got}; if you trust it, name it in trust=")
     if loader == "JsonNode":
         value = json.loads(node["content"])
         plain = isinstance(value, int | float | str | None) and not (type(value) is int and abs(value) >= 2**63)
         check(plain, "a plain value", value)
     return full
-
-
-def _check_file(node: dict[str, Any], members: Mapping[str, bytes], owners: dict[str, int]) -> None:
-    """Raise unless an array is stored in order, and belongs to this node alone: it would be read once for each."""
-    file = node["file"]
-    check(isinstance(file, str) and file in members, "an array that is in the file", file)
-    check(owners.setdefault(file, node["__id__"]) == node["__id__"], "an array that is used once", file)
-    _read_header(members[file])
 
 
 def _read_header(content: bytes) -> tuple[int, ...]:
@@ -458,11 +433,9 @@ def _check_methods(model: Any, X: Any, domain: str) -> None:
                 found[method] = getattr(model, method)(X, domain=domain)
     check(found, f"a model that answers for the {domain}", "none")
     if "predict" in found:
-        shape = np.shape(found.pop("predict"))
-        check(shape == (X.shape[0],), "a class for each row", shape)
+        check(np.shape(found.pop("predict")) == (X.shape[0],), "a class for each row", "others")
     if "predict_proba" in found:
-        shape = found["predict_proba"].shape
-        check(shape[1] == len(model.classes_), "a number for each class", shape)
+        check(found["predict_proba"].shape[1] == len(model.classes_), "a number for each class", "others")
     for answer in found.values():
         for part in answer if isinstance(answer, tuple) else (answer,):
             _check_points(part, X.shape[0])
@@ -493,13 +466,13 @@ def sample_row(transformer: Any) -> Any:
     >>> sample_row(StandardScaler().fit([[1.0, 2.0]]))
     array([[0., 0.]])
     """
-    if transformer is None or not type(transformer).__module__.startswith("sklearn."):
+    if not type(transformer).__module__.startswith("sklearn."):
         return None
     if isinstance(transformer, CountVectorizer):
         return ["a b"]
     if isinstance(transformer, Pipeline | FeatureUnion):
         steps = transformer.steps if isinstance(transformer, Pipeline) else transformer.transformer_list
-        return next((sample_row(step) for _, step in steps if step not in (None, "passthrough")), None)
+        return next((sample_row(step) for _, step in steps if not isinstance(step, str | None)), None)
     d: Any = vars(transformer).get("n_features_in_")
     if d is None:
         return None
@@ -517,13 +490,10 @@ def sample_row(transformer: Any) -> Any:
                 row[0, places] = cells if isinstance(cells, list) else np.asarray(cells)[0]
     if all(isinstance(cell, int | float | np.number) for cell in row[0]):
         row = row.astype(np.float64)
-    return _add_names(row, vars(transformer).get("feature_names_in_"))
-
-
-def _add_names(row: Any, names: Any) -> Any:
-    """Return a row as a data frame where the transformer was fitted to one, and pandas is there."""
+    names = vars(transformer).get("feature_names_in_")
     if names is None:
         return row
+    # A data frame where the transformer was fitted to one, and pandas is there.
     try:
         import pandas
     except ImportError:

@@ -35,7 +35,7 @@ from isthmus.estimators.mapped import MappedEstimator
 from isthmus.estimators.shared_block import SharedFeatureUnion
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column
-from isthmus.retrieval.rules import FittedClassifier, References
+from isthmus.retrieval.rules import FittedClassifier
 from isthmus.solvers.result import Result, Status, TracePoint
 from isthmus.study.registry import systems
 from isthmus.tasks.transfer.scoring import LinearScores, SubsetRule, TiedClasses
@@ -52,7 +52,7 @@ PLAIN = {str, int, float, bool, type(None)}
 # Those whose tuples are packed, whatever their length.
 RECORDS: Mapping[str, type] = {"columns": Column, "trace": TracePoint}
 # Bytes of such a list in JSON, which takes at most some twelve times as many when parsed, and brackets in it.
-LONGEST_LIST, MOST_TUPLES = 2**26, 2**20
+LIST_LIMITS = 2**26, 2**20
 
 
 class StoredValueError(Exception):
@@ -162,8 +162,9 @@ LIMITS: Mapping[type, Mapping[str, Collection[Any]]] = {
     LabelSpreading: {"kernel": ("knn", "rbf")},
     LabelPropagation: {"kernel": ("knn", "rbf")},
 }
-# Parameters that are about the work and not about the model, and what a file has instead.
-NOT_STORED: Mapping[str, Any] = {"n_jobs": None, "verbose": False, "memory": None, "progress": False}
+# Parameters that are about the work and not about the model, and neighbours (of LabelSpreading, found again from its
+# rows), and what a file has instead.
+NOT_STORED: Mapping[str, Any] = {"n_jobs": None, "verbose": False, "memory": None, "progress": False, "nn_fit": None}
 
 
 def type_name(of: type) -> str:
@@ -171,21 +172,15 @@ def type_name(of: type) -> str:
     return f"{of.__module__}.{of.__name__}"
 
 
-TRUSTED = frozenset(
-    (
-        *map(type_name, (*SYSTEMS, *SKLEARN)),
-        *(f"isthmus.{home}.{name}" for home, names in PARTS_OF_SYSTEMS.items() for name in names.split()),
-    )
-)
-SCALARS = frozenset(
-    f"numpy.{of.__name__}" for of in (np.float64, np.float32, np.int64, np.int32, np.intp, np.bool_, np.str_)
-)
-_FUNCTIONS = (
-    *("absolute", "arcsinh", "cbrt", "exp", "expm1", "log", "log10", "log1p", "log2"),
-    *("negative", "reciprocal", "sign", "sqrt", "square", "tanh"),
-)
+_NAMES = (f"isthmus.{home}.{name}" for home, names in PARTS_OF_SYSTEMS.items() for name in names.split())
+TRUSTED = frozenset((*map(type_name, (*SYSTEMS, *SKLEARN)), *_NAMES))
+_SCALARS = (np.float64, np.float32, np.int64, np.int32, np.bool_, np.str_)
+SCALARS = frozenset(f"numpy.{of.__name__}" for of in _SCALARS)
+_FUNCTIONS = "absolute arcsinh cbrt exp expm1 log log10 log1p log2 negative reciprocal sign sqrt square tanh"
 # Functions of NumPy that a FunctionTransformer may call.
-FUNCTIONS = frozenset(f"{home}.{name}" for home in ("numpy", "numpy.core._multiarray_umath") for name in _FUNCTIONS)
+FUNCTIONS = frozenset(
+    f"{home}.{name}" for home in ("numpy", "numpy.core._multiarray_umath") for name in _FUNCTIONS.split()
+)
 # The nodes of skops that a file may have, and the types of each. Methods, partials, operators, constructors, random
 # generators, trees and nested archives are not among them.
 LOADERS: Mapping[str, frozenset[str]] = {
@@ -292,8 +287,6 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
         state["_rule"] = rule.classifier if isinstance(rule, FittedClassifier) else None
     if isinstance(value, KNeighborsClassifier):
         state.pop("_tree", None)
-    if "nn_fit" in state:
-        state["nn_fit"] = None  # the neighbours of LabelSpreading, found again from its rows
     twin = object.__new__(type(value))  # no constructor: it would check, copy or convert once more
     twin.__dict__.update({name: pack(item, memo) for name, item in state.items()})
     return twin
@@ -347,8 +340,8 @@ def _unpack(value: Any, trusted: frozenset[str], memo: dict[int, tuple[Any, Any]
     if kind is Packed:
         check({*vars(value)} == {"kind", "parts"} and value.kind in UNPACK, "a packed value", [*vars(value)])
         parts = unpack(value.parts, trusted, memo)
-        in_json = isinstance(parts, np.ndarray)
-        return UNPACK[value.kind](parse_json(parts.tobytes(), LONGEST_LIST, MOST_TUPLES) if in_json else parts)
+        is_json = isinstance(parts, np.ndarray)
+        return UNPACK[value.kind](parse_json(parts.tobytes(), *LIST_LIMITS) if is_json else parts)
     if isinstance(value, np.ndarray):
         if value.dtype == object:
             check(all(item is None or np.isscalar(item) for item in value.flat), "plain values", value)
@@ -377,8 +370,9 @@ def _check_object(value: Any) -> None:
         check(not callable(getattr(of, key, None)), f"attributes of a {name}", key)
     if _is_plain(value):
         # skops sets attributes without the constructor, so the checks of the constructor are run here.
-        right = {field.name for field in fields(value)} == vars(value).keys()
-        check(right, f"the fields of a {name}", [*vars(value)])
+        check(
+            {field.name for field in fields(value)} == vars(value).keys(), f"the fields of a {name}", [*vars(value)]
+        )
         if hasattr(value, "__post_init__"):
             value.__post_init__()
     if isinstance(value, BaseEstimator):
@@ -460,19 +454,12 @@ def _rebuild_rule(model: Any) -> None:
     if "references_" not in vars(model):
         return
     model._validate()
-    y, C = model.references_.y, len(model.classes_)
-    check(not len(y) or (y.min() >= -1 and y.max() < C), "reference rows of the classes", y)
-    classifier = model._rule
-    if classifier is None:
-        model._rule = model._decision_rule(model.references_, C)
-    else:
-        model._rule = (model.references, model.rule, model.n_neighbors), FittedClassifier(classifier, C)
-
-
-def _check_references(rows: Any) -> None:
-    points, y = rows.points, rows.y
-    right = points.ndim == 2 and y.shape == (len(points),) and y.dtype.kind == "i"
-    check(right and (rows.weights is None or len(rows.weights) == len(y)), "a class for each row", y.shape)
+    rows, y, C = model.references_, model.references_.y, len(model.classes_)
+    right = rows.points.ndim == 2 and y.shape == (len(rows.points),) and y.dtype.kind == "i"
+    right = right and (rows.weights is None or len(rows.weights) == len(y))
+    check(right and (not len(y) or -1 <= y.min() <= y.max() < C), "reference rows of the classes", y)
+    rule, settings = model._rule, (model.references, model.rule, model.n_neighbors)
+    model._rule = model._decision_rule(rows, C) if rule is None else (settings, FittedClassifier(rule, C))
 
 
 # What has to hold of an object of a type; some also build again what is not stored.
@@ -482,6 +469,5 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     KNeighborsClassifier: _rebuild_neighbours,
     TwoDomainEstimator: _check_system,
     MappedEstimator: _rebuild_rule,
-    References: _check_references,
     **dict.fromkeys((SubsetRule, TiedClasses, LinearScores), lambda rule: _check_codes(rule.classes)),
 }
