@@ -1,7 +1,7 @@
 """``python -m benchmarks.model_file_fuzz``: mutated model files, each opened once in a worker process.
 
 A file has to be refused in one sentence, or be a model that answers for the rows it was fitted to. Some mutations
-change bytes or members of the archive; others are made by somebody who writes a valid checksum ("sealed"): nodes of
+change bytes or members of the archive; others are made by somebody who writes valid checksums ("sealed"): nodes of
 the schema, parameters, arrays. An audit hook counts every attempt to run, import, unpickle or write something.
 """
 
@@ -38,7 +38,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 import isthmus
 from isthmus.estimators.controls import Corrupted, TargetOnly
 from isthmus.exceptions import InputError
-from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive, load_parts
+from isthmus.io.model_file import ABOUT, SCHEMA, _archive, load_parts
 from isthmus.io.tables.features import Features
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table
@@ -204,9 +204,9 @@ def files(folder: Path, found: dict[str, Case]) -> dict[str, bytes]:
 
 
 def members_of(raw: bytes) -> Members:
-    """Return the members of an archive without its checksum."""
+    """Return the members of an archive."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        return {name: archive.read(name) for name in archive.namelist() if name != CHECKSUM}
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def one(values: Any, rng: Random) -> Any:
@@ -294,7 +294,7 @@ def _bomb(raw: bytes, rng: Random) -> bytes:
     if action == 0:
         return _zip(members | {name: b"\0" * 2**24})
     if action == 1:
-        return _zip(members | {CHECKSUM: b"0" * 64}, zipfile.ZIP_LZMA if rng.random() < 0.5 else zipfile.ZIP_BZIP2)
+        return _zip(members, zipfile.ZIP_LZMA if rng.random() < 0.5 else zipfile.ZIP_BZIP2)
     buffer = io.BytesIO(raw)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -118,7 +118,7 @@ def test_another_kind_of_file_is_no_model(folder, capsys):
     for command in (("inspect",), ("search", "--index", folder / "a.csv", "--query", folder / "b.csv")):
         status, said, wrong = run(capsys, command[0], folder / "a.csv", *command[1:])
         assert (status, said, wrong.count("\n")) == (2, "", 1)
-        assert "a.csv: expected a model file, got another kind of file" in wrong
+        assert "a.csv: expected a model file that works, got 'File is not a zip file'" in wrong
 
 
 def test_only_features_are_shown_as_columns(tmp_path, capsys):

@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 import isthmus
 from benchmarks.model_file_fuzz import RAW, Evil, fuzz, members_of, nodes
 from hostile import put, refused
-from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive, load, load_parts, model_card
-from isthmus.io.model_probe import sample_row
-from isthmus.io.stored_values import StoredValueError
+from isthmus.exceptions import InputError
+from isthmus.io.model_file import ABOUT, SCHEMA, _archive, _report_errors, load, load_parts, model_card, sample_row
+from isthmus.io.stored_values import Packed, StoredValueError, unpack
 
 SMALL = np.arange(6.0).reshape(3, 2)
 LIST = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode"}
@@ -77,7 +77,7 @@ def test_other_files(read, content, tmp_path):
 
 
 def sealed(raw, path, change):
-    """A file whose schema was changed, with a checksum that fits."""
+    """A file whose schema was changed, with checksums that fit."""
     members = members_of(raw)
     schema = json.loads(members[SCHEMA])
     change(schema)
@@ -128,8 +128,6 @@ def attribute(schema, name):
     [
         ("n_neighbors", "1" + "0" * 400, "plain value"),
         ("rule", '"other"', "rule: expected"),
-        ("kind", '"other"', "maps of both spaces"),
-        ("n_source", "9", "number of rows"),
         ("rule", "[1]", "plain value"),
     ],
 )
@@ -163,6 +161,68 @@ def test_the_probe_makes_no_huge_row(d):
         transformer.n_features_in_ = d
         with pytest.raises(StoredValueError, match="columns"):
             sample_row(transformer)
+
+
+def test_functions_are_no_transformers(raw, tmp_path):
+    function = {"__class__": "tanh", "__module__": "numpy", "__loader__": "FunctionNode", "__id__": 10**6}
+
+    def change(schema):
+        attribute(schema, "transformers_")["content"]["source"] = function
+
+    assert "a transformer" in refused(load, sealed(raw, tmp_path / "model", change))
+
+
+@pytest.mark.parametrize("name", ["transformers_", "_columns", "n_features_"])
+def test_records_of_both_domains(raw, name, tmp_path):
+    def change(schema):
+        found = attribute(schema, name)
+        del found["content"]["target"], found["key_types"]["content"][1]
+        found["__id__"] = 10**6
+
+    assert "both domains" in refused(load, sealed(raw, tmp_path / "model", change))
+
+
+def test_parts_are_a_dictionary(raw, tmp_path):
+    def change(schema):
+        schema["content"]["parts"] = {**LIST, "__id__": 10**6, "content": []}
+
+    for read in (load, load_parts):
+        assert "a model and its parts" in refused(read, sealed(raw, tmp_path / "model", change))
+
+
+def test_objects_do_not_hide_in_arrays(raw, tmp_path):
+    """What is in an array of objects is no part of the model, and nobody checks it."""
+
+    def change(schema):
+        kernel = {**node_of(schema, __class__="Linear"), "__id__": 10**6}
+        shape = {**LIST, "__loader__": "TupleNode", "__class__": "tuple", "__id__": 10**6 + 1, "content": []}
+        size = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "__id__": 10**6 + 2}
+        shape["content"] = [{**size, "is_json": True, "content": "1"}]
+        array = {"__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode", "__id__": 10**6 + 3}
+        state = model_node(schema)["content"]["content"]
+        state["rule"] = {**array, "type": "json", "content": [kernel], "shape": shape}
+
+    assert "plain values" in refused(load, sealed(raw, tmp_path / "model", change))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("list", b"[" * 2**21),
+        ("list", b"{"),
+        ("dict", b"[1]"),
+        ("columns", b'[["a"],["other"]]'),
+        ("columns", b"[[1],[2],[3]]"),
+        ("trace", b'[[1],["x"],[0],[0],[0]]'),
+        ("part", b"[1,2,3]"),
+        ("csr", b"[1,2,3,4,5]"),
+        ("status", b'"other"'),
+        ("evil", b"[]"),
+    ],
+)
+def test_packed_values_that_lie(kind, content):
+    with pytest.raises(InputError, match="file: expected"), _report_errors("file"):
+        unpack(Packed(kind, np.frombuffer(content, dtype=np.uint8)))
 
 
 def test_methods_are_not_replaced(raw, tmp_path):
@@ -219,7 +279,7 @@ def test_arrays_that_lie(raw, content, tmp_path):
 def test_compressed_members_are_refused_before_they_are_read(raw, tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in (members_of(raw) | {"99.npy": b"\0" * 2**28, CHECKSUM: b""}).items():
+        for name, content in (members_of(raw) | {"99.npy": b"\0" * 2**28}).items():
             archive.writestr(name, content)
     assert "not compressed" in refused(load, put(tmp_path / "model", buffer.getvalue()))
 

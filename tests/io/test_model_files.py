@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
@@ -20,6 +21,7 @@ from conftest import each_system
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.io import model_file
 from isthmus.io.model_file import load, load_parts, model_card, save
+from isthmus.io.stored_values import TRUSTED, type_name
 from isthmus.study.registry import systems
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -235,7 +237,6 @@ def test_parts_ride_along(tmp_path):
     [
         [],
         {3: {}},
-        {"": {}},
         {"a\n": {}},
         {"a": {"x": print}},
         {"a": object()},
@@ -247,6 +248,12 @@ def test_parts_that_are_none(parts, tmp_path):
     with pytest.raises(InputError, match=r"(parts|model): expected"):
         save(model, tmp_path / "model", parts=parts)
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", sorted(TRUSTED))
+def test_types_of_files_exist(name):
+    module, _, own = name.rpartition(".")
+    assert type_name(getattr(import_module(module), own)) == name
 
 
 def test_card(tmp_path):

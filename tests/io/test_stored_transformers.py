@@ -26,9 +26,8 @@ from sklearn.preprocessing import (
 from sklearn.semi_supervised import LabelSpreading
 
 from isthmus.exceptions import InputError
-from isthmus.io.model_file import SCHEMA, _archive, _check_schema, _dump, import_skops
-from isthmus.io.model_probe import sample_row
-from isthmus.io.stored_values import _pack_list, _unpack_texts, unpack
+from isthmus.io.model_file import SCHEMA, _archive, _check_schema, _dump, import_skops, sample_row
+from isthmus.io.stored_values import pack, unpack
 
 
 def again(transformer, trust=frozenset()):
@@ -107,9 +106,25 @@ def test_texts(more, words, sublinear):
     assert read.vocabulary_ == vectorizer.vocabulary_
 
 
-def test_no_words_at_all():
-    for words in ([], [""], ["", "a", ""]):
-        assert _unpack_texts(_pack_list(words).parts) == words
+@pytest.mark.parametrize("n", [0, 1, 20])
+def test_many_plain_values(n):
+    texts = [f"word{k} \ud800 [" for k in range(n)]
+    numbers = [0.1 * k if k % 2 else k for k in range(n)]
+    pairs = tuple((text, "") for text in texts)
+    for values in (
+        texts,
+        (*texts,),
+        numbers,
+        dict(zip(texts, numbers, strict=True)),
+        pairs,
+        {1: texts},
+        [True, None],
+    ):
+        read = unpack(pack(values))
+        assert read == values
+        assert [*map(type, read)] == [*map(type, values)]
+    array = np.array([*texts, None], dtype=object)
+    assert unpack(pack(array)).tolist() == array.tolist()
 
 
 def test_stop_words_and_one_letter():

@@ -1,16 +1,15 @@
 """Model files: a fitted system in one archive of skops (zip and JSON, no pickle), opened without trust in its writer.
 
-An archive has, uncompressed, ``isthmus.json`` (versions and a summary of the model), the members of skops
-(``schema.json`` and arrays as ``.npy``: a dictionary of the model and further parts) and ``sha256`` of all of these.
-Reading goes from the outside to the inside: sizes and names of the members, the checksum, every node of the schema
+An archive has, uncompressed, ``isthmus.json`` (versions and a summary of the model) and the members of skops
+(``schema.json`` and arrays as ``.npy``: a dictionary of the model and further parts).
+Reading goes from the outside to the inside: sizes, names and checksums of the members, every node of the schema
 and every header of an array, and only then skops. What it made is checked as values
-(:mod:`isthmus.io.stored_values`), and the model has to answer for rows of both domains
-(:mod:`isthmus.io.model_probe`).
+(:mod:`isthmus.io.stored_values`), and the model has to answer for a few rows of both domains before anybody relies on
+it (:func:`check_answers`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import math
@@ -18,54 +17,57 @@ import os
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import copy
 from typing import Any
-from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import __version__ as sklearn_version
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from isthmus._core.archives import read_npy_header
 from isthmus._core.files import as_path, open_regular, show_path, write_whole
+from isthmus._core.threads import openmp_controller, single_threaded_blas
 from isthmus._version import __version__
+from isthmus.estimators.base import TargetClassifier
+from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
+from isthmus.estimators.itml import ITML
 from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError, import_extra
-from isthmus.io.model_probe import check_answers, inner_system
-from isthmus.io.stored_values import FUNCTIONS, SCALARS, TRUSTED, StoredValueError, check, pack, type_name, unpack
+from isthmus.geometry.common_space import DOMAINS
+from isthmus.io.stored_values import LOADERS, SYSTEMS, TRUSTED, StoredValueError, check, pack, parse_json, unpack
 from isthmus.tasks.migration.result import Adapter
 
 # The format that is written and read; 1 was never released.
 FORMAT = 2
-ABOUT, SCHEMA, CHECKSUM = "isthmus.json", "schema.json", "sha256"
+ABOUT, SCHEMA = "isthmus.json", "schema.json"
 # Names of members. Nothing is ever extracted to a path.
-MEMBER = re.compile(r"isthmus\.json|schema\.json|sha256|[0-9]{1,20}\.npy")
+MEMBER = re.compile(r"isthmus\.json|schema\.json|[0-9]{1,20}\.npy")
 # Bytes of a file that is opened at all.
 LARGEST_FILE = 2**32
 MOST_MEMBERS = 20_000
 # Bytes of a text in JSON and brackets in it: a parsed text takes at most some 100 MB.
-LARGEST_TEXT, MOST_BRACKETS = 2**23, 200_000
+TEXT_LIMITS = 2**23, 200_000
 # Brackets within brackets.
 DEEPEST = 150
-LONGEST_AXIS = 2**31
-LONGEST_NAME = 200
+# Length that an axis of an array without numbers may claim beyond the bytes of its member: what is computed from it
+# would be huge.
+LONGEST_EMPTY = 2**20
 REMEDY = "save the model again with this version of isthmus"
+# Rows of zeros, of ones, and at random.
+ROWS = 4
+# Longer rows are sparse: their zeros would take more than the model.
+LONGEST_ROW = 2**18
+# Columns of a table for a transformer.
+LONGEST_INPUT = 2**20
+METHODS = ("transform", "predict", "predict_proba", "decision_function", "kneighbors")
 
 Path = str | os.PathLike[str]
-
-# The nodes of skops that a file may have, and the types of each. Methods, partials, operators, constructors, random
-# generators, trees and nested archives are not among them.
-LOADERS: Mapping[str, frozenset[str]] = {
-    "JsonNode": frozenset({"builtins.str"}),
-    "DictNode": frozenset({"builtins.dict"}),
-    "ListNode": frozenset({"builtins.list"}),
-    "TupleNode": frozenset({"builtins.tuple"}),
-    "SetNode": frozenset({"builtins.set"}),
-    "SliceNode": frozenset({"builtins.slice"}),
-    "TypeNode": SCALARS | {"builtins.str", "builtins.int", "builtins.float", "builtins.bool"},
-    "NdArrayNode": SCALARS | {"numpy.ndarray"},
-    "DTypeNode": frozenset({"numpy.dtype"}),
-    "FunctionNode": FUNCTIONS,
-    "ObjectNode": TRUSTED,
-}
 
 
 def save(model: Any, path: Path, *, parts: Mapping[str, Any] | None = None, trust: Collection[str] = ()) -> None:
@@ -105,14 +107,16 @@ def save(model: Any, path: Path, *, parts: Mapping[str, Any] | None = None, trus
             raise InputError("parts: expected None with an adapter, whose file has no place for more, got some.")
         model.save(path)
         return
-    trusted = check_trust(trust)
+    trusted = _check_trust(trust)
     _check_model(model)
     # skops has one root; features and model share a file so that they can't be mixed up with those of another fit.
-    parts = _check_parts({} if parts is None else parts)
-    members = _dump({"model": model, "parts": parts}, trusted)
+    parts = {} if parts is None else parts
+    if not isinstance(parts, Mapping) or not all(isinstance(name, str) and name.isprintable() for name in parts):
+        raise InputError(f"parts: expected a dictionary with printable texts as names, got {parts!r:.60}.")
+    members = _dump({"model": model, "parts": dict(parts)}, trusted)
     written_by = {"isthmus": __version__, "scikit-learn": sklearn_version, "numpy": np.__version__}
     summary = {"format": FORMAT, "written_by": written_by, "card": _describe_model(model), "parts": sorted(parts)}
-    write_whole(path, _archive(members | {ABOUT: _write_json(summary)}))
+    write_whole(path, _archive(members | {ABOUT: json.dumps(summary).encode()}))
 
 
 def load(path: Path, *, trust: Collection[str] = ()) -> Any:
@@ -127,9 +131,9 @@ def load(path: Path, *, trust: Collection[str] = ()) -> Any:
     trust : collection of str
         Full names of further types that may be constructed. Name only types in files whose writer you trust.
     """
-    trusted = check_trust(trust)
+    trusted = _check_trust(trust)
     raw = _read(path)
-    with _report_errors(path), _open_archive(raw) as archive:
+    with _report_errors(path), ZipFile(io.BytesIO(raw)) as archive:
         names = archive.namelist()
     if SCHEMA not in names and ABOUT not in names:
         return Adapter.load(path)
@@ -143,7 +147,7 @@ def load(path: Path, *, trust: Collection[str] = ()) -> Any:
 
 def load_parts(path: Path, *, trust: Collection[str] = ()) -> dict[str, Any]:
     """Read the further parts of a file by name: what :func:`save` was given as ``parts``."""
-    trusted = check_trust(trust)
+    trusted = _check_trust(trust)
     raw = _read(path)
     with _report_errors(path):
         parts: dict[str, Any] = unpack(_construct(raw, trusted)["parts"], trusted)
@@ -152,9 +156,8 @@ def load_parts(path: Path, *, trust: Collection[str] = ()) -> dict[str, Any]:
 
 def _construct(raw: bytes, trusted: frozenset[str]) -> dict[str, Any]:
     """Return what skops makes of a file, after everything that can be checked before."""
-    about, members = _read_members(raw)
-    _check_format(about)
-    found = _check_schema(_parse_json(members[SCHEMA]), members, trusted)
+    members = _read_members(raw)[1]
+    found = _check_schema(parse_json(members[SCHEMA], *TEXT_LIMITS), members, trusted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn warns of other versions of itself; the probe decides
         stored = import_skops().loads(raw, trusted=sorted(found))
@@ -168,15 +171,13 @@ def model_card(path: Path) -> dict[str, Any]:
     raw = _read(path)
     with _report_errors(path):
         about, members = _read_members(raw)
-        _check_format(about)
-        check(isinstance(about.get("card"), dict), "a summary of the model", about.get("card"))
         arrays = [_read_header(members[name]) for name in members if name.endswith(".npy")]
         return {
             **about["card"],
             "numbers": sum(map(math.prod, arrays)),
             "format": about["format"],
             "written_by": about.get("written_by"),
-            "parts": about["parts"],
+            "parts": [str(name) for name in about["parts"]],
         }
 
 
@@ -185,7 +186,7 @@ def import_skops() -> Any:
     return import_extra("skops.io", "skops", "Model files need")
 
 
-def check_trust(trust: Any) -> frozenset[str]:
+def _check_trust(trust: Any) -> frozenset[str]:
     """Raise unless this is a collection of names."""
     listed = isinstance(trust, Collection) and not isinstance(trust, str)
     if not listed or not all(isinstance(name, str) for name in trust):
@@ -196,25 +197,22 @@ def check_trust(trust: Any) -> frozenset[str]:
 def _dump(value: Any, trusted: frozenset[str]) -> dict[str, bytes]:
     """Return the members of skops; what a reader would refuse is refused here, before anything is written."""
     try:
-        packed = pack(value)
-        content = import_skops().dumps(packed)
-        with ZipFile(io.BytesIO(content)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
         files: dict[str, str] = {}
-        schema = _renumber(json.loads(members.pop(SCHEMA)), {}, files)
-        members = {files[name]: content for name, content in members.items() if name in files}
-        members[SCHEMA] = _write_json(schema)
+        packed = pack(value)
+        with ZipFile(io.BytesIO(import_skops().dumps(packed))) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        schema = json.dumps(_renumber(json.loads(members.pop(SCHEMA)), {}, files), separators=(",", ":")).encode()
+        members = {files[name]: content for name, content in members.items() if name in files} | {SCHEMA: schema}
         # Both checks of a reader, now: a file that can't be opened must not be written.
-        _check_schema(schema, members, trusted)
+        _check_schema(parse_json(schema, *TEXT_LIMITS), members, trusted)
         unpack(packed, trusted)
     except StoredValueError as error:
         raise InputError(f"model: expected {error}.") from None
     except IsthmusError:
         raise
     except Exception as error:  # of any kind: skops has many, and does not know all types
-        raise InputError(
-            f"model: expected a model that skops can store, got '{show_path(str(error)[:100])}'."
-        ) from None
+        reason = show_path(str(error)[:100])
+        raise InputError(f"model: expected a model that skops can store, got '{reason}'.") from None
     return members
 
 
@@ -227,18 +225,19 @@ def _renumber(node: Any, seen: dict[int, Any], files: dict[str, str]) -> Any:
         return [_renumber(item, seen, files) for item in node]
     if not isinstance(node, dict):
         return node
-    if "__id__" not in node:
-        return {key: _renumber(item, seen, files) for key, item in node.items()}
-    if node["__id__"] not in seen:
+    number = node.get("__id__")
+    if number not in seen:
         found = {key: _renumber(item, seen, files) for key, item in node.items()}
+        if number is None:  # the content of a dictionary
+            return found
         if "file" in found:
             found["file"] = files.setdefault(found["file"], f"{len(files)}.npy")
-        seen[node["__id__"]] = found | {"__id__": len(seen)}
-    return seen[node["__id__"]]
+        seen[number] = found | {"__id__": len(seen)}
+    return seen[number]
 
 
 def _check_model(model: Any) -> None:
-    if type_name(type(model)) not in TRUSTED or not hasattr(model, "get_params"):
+    if type(model) not in SYSTEMS:
         raise InputError(f"model: expected an Adapter or a system of isthmus.systems(), got {type(model).__name__}.")
     if not any(name.endswith("_") and not name.startswith("_") for name in vars(model)):
         raise InputError(f"model: expected a fitted {type(model).__name__}, got one that is not.")
@@ -270,34 +269,13 @@ def _show_parameter(value: Any) -> Any:
     return value if plain else " ".join(repr(value).split())[:200]
 
 
-def _write_json(value: Any) -> bytes:
-    try:
-        text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"model: expected values that JSON can hold, got '{show_path(str(error)[:100])}'.") from None
-    try:
-        _parse_json(text)
-    except StoredValueError as error:
-        raise InputError(f"model: expected {error}.") from None
-    return text
-
-
 def _archive(members: Mapping[str, bytes]) -> bytes:
-    """Return the bytes of an archive with its checksum, the same for the same members."""
+    """Return the bytes of an archive, the same for the same members."""
     buffer = io.BytesIO()
     with ZipFile(buffer, "w", ZIP_STORED) as archive:
-        for name, content in {**members, CHECKSUM: _checksum(members)}.items():
+        for name, content in members.items():
             archive.writestr(ZipInfo(name), content)  # ZipInfo's date is 1980: equal models give equal files
     return buffer.getvalue()
-
-
-def _checksum(members: Mapping[str, bytes]) -> bytes:
-    """Return a checksum of all members. It finds accidents; whoever changes a file on purpose computes another."""
-    digest = hashlib.sha256()
-    for name in sorted(members.keys() - {CHECKSUM}):
-        digest.update(f"{name} {len(members[name])}\n".encode())
-        digest.update(members[name])
-    return digest.hexdigest().encode()
 
 
 def _read(path: Path) -> bytes:
@@ -306,13 +284,6 @@ def _read(path: Path) -> bytes:
         if size > LARGEST_FILE:
             raise InputError(f"{show_path(path)}: expected at most {LARGEST_FILE} bytes, got {size}.")
         return file.read(size)
-
-
-def _open_archive(raw: bytes) -> ZipFile:
-    try:
-        return ZipFile(io.BytesIO(raw))
-    except (BadZipFile, NotImplementedError, ValueError) as error:
-        raise StoredValueError(f"a model file, got another kind of file, or a damaged one ({error})") from None
 
 
 @contextmanager
@@ -324,59 +295,32 @@ def _report_errors(path: Path) -> Iterator[None]:
         raise InputError(f"{show_path(path)}: expected {error}.") from None
     except MissingDependencyError:
         raise
-    except RecursionError:
-        raise InputError(f"{show_path(path)}: expected a model, got values nested too deeply.") from None
-    except MemoryError:
-        raise InputError(f"{show_path(path)}: expected a model that fits in memory, got a larger one.") from None
     except Exception as error:  # of any kind: a stranger's file can lead to many
         reason = show_path(" ".join(str(error).split())[:150]).rstrip(".") or type(error).__name__
-        raise InputError(f"{show_path(path)}: expected a model that works, got '{reason}'.") from None
+        raise InputError(f"{show_path(path)}: expected a model file that works, got '{reason}'.") from None
 
 
 def _read_members(raw: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the summary and all members of an archive, sizes and names checked before any is read."""
-    with _open_archive(raw) as archive:
+    with ZipFile(io.BytesIO(raw)) as archive:
         infos = archive.infolist()
-        check(len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} members", len(infos))
+        names = {info.filename for info in infos}
+        check(len(names) == len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} different members", len(infos))
         for info in infos:
             check(MEMBER.fullmatch(info.filename), "members of a model file", info.filename)
             # Uncompressed, so a member can't be larger than the file.
             stored = info.compress_type == ZIP_STORED and info.compress_size == info.file_size
-            check(stored and not info.flag_bits & 1, "members that are not compressed", info.filename)
-            check(info.filename.endswith(".npy") or info.file_size <= LARGEST_TEXT, "a shorter text", info.filename)
-        names = [info.filename for info in infos]
-        check(len({*names}) == len(names), "members with different names", "two with one name")
-        total = sum(info.file_size for info in infos)
-        check(total <= len(raw), f"at most {len(raw)} bytes in all members", total)
-        members = {name: archive.read(name) for name in names}
-    missing = {ABOUT, SCHEMA, CHECKSUM} - members.keys()
-    check(not missing, "a model file", f"one without {', '.join(sorted(missing))}")
-    right = members[CHECKSUM] == _checksum(members)
-    check(right, "the content that was written", "another checksum; copy the file again")
-    about = _parse_json(members[ABOUT])
-    check(isinstance(about, dict), "a summary", about)
+            check(stored, "members that are not compressed", info.filename)
+            check(info.filename.endswith(".npy") or info.file_size <= TEXT_LIMITS[0], "a shorter text", info.filename)
+        check(sum(info.file_size for info in infos) <= len(raw), "members within the file", "larger ones")
+        check(names >= {ABOUT, SCHEMA}, "a model file", "one without a summary or a schema")
+        members = {name: archive.read(name) for name in names}  # zipfile compares their checksums
+    about = parse_json(members[ABOUT], *TEXT_LIMITS)
+    if about["format"] != FORMAT:
+        number, version = (show_path(str(got)[:20]) for got in (about["format"], about["written_by"]["isthmus"]))
+        remedy = "pip install --upgrade isthmus" if about["format"] > FORMAT else REMEDY
+        raise StoredValueError(f"format {FORMAT}, got format {number}, written by isthmus {version}; {remedy}")
     return about, members
-
-
-def _parse_json(text: bytes) -> Any:
-    """Parse a text whose size, brackets and depth are bounded."""
-    check(len(text) <= LARGEST_TEXT, f"a description of at most {LARGEST_TEXT} bytes", len(text))
-    check(text.count(b"[") + text.count(b"{") <= MOST_BRACKETS, "fewer parts", "too many")
-    return json.loads(text.decode())  # decoded here: of bytes, json would guess the encoding
-
-
-def _check_format(about: dict[str, Any]) -> None:
-    number: Any = about.get("format")
-    by, parts = about.get("written_by"), about.get("parts")
-    check(type(number) is int, "the number of a format", number)
-    if number != FORMAT:
-        version = str(by.get("isthmus"))[:20] if isinstance(by, dict) else "another version"
-        remedy = "pip install --upgrade isthmus" if number > FORMAT else REMEDY
-        raise StoredValueError(
-            f"format {FORMAT}, got format {number}, written by isthmus {show_path(version)}; {remedy}"
-        )
-    right = isinstance(parts, list) and all(isinstance(name, str) for name in parts)
-    check(right, "names of parts", parts)
 
 
 def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[str]) -> set[str]:
@@ -385,10 +329,9 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
     A node with the number of an earlier one has to be equal to it: skops takes the earlier one, and references to it
     without its content could multiply a small file.
     """
-    check(isinstance(schema, dict), "a schema", schema)
     seen: dict[int, dict[str, Any]] = {}
     owners: dict[str, int] = {}
-    found: set[str] = {"numpy.dtype", *trusted}
+    found: set[str] = set()
     places: list[tuple[Any, str, int]] = [(schema, "", 0)]
     while places:
         node, place, depth = places.pop()
@@ -401,70 +344,158 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
                 found.add(_check_node(node, place, trusted))
                 number: Any = node.get("__id__")
                 check(type(number) is int, "a number of each node", number)
-                known = seen.setdefault(number, node)
-                check(known is node or known == node, "one node for each number", place)
+                check(seen.setdefault(number, node) == node, "one node for each number", place)
                 if "file" in node:
-                    _check_file(node, members, owners)
-            # Names of attributes make messages that say where; deeper than that they would only be long.
+                    file = node["file"]
+                    check(file in members, "an array that is in the file", file)
+                    # It would be read once for each node.
+                    check(owners.setdefault(file, number) == number, "an array that is used once", file)
+                    _read_header(members[file])
             for key, item in reversed(node.items()):
                 if isinstance(item, list | dict):
-                    named = key not in ("content", "key_types") and len(place) <= 120
-                    places.append((item, f"{place}.{key}" if named else place, depth + 1))
-    return found & (TRUSTED | trusted | {"numpy.dtype"})
+                    # Names of attributes make messages that say where.
+                    named = place if key in ("content", "key_types") else f"{place}.{key}"[:150]
+                    places.append((item, named, depth + 1))
+    return found & {*TRUSTED, *trusted} | {"numpy.dtype"}
 
 
 def _check_node(node: dict[str, Any], place: str, trusted: frozenset[str]) -> str:
-    loader, module, name = (node.get(key) for key in ("__loader__", "__module__", "__class__"))
-    full = f"{module}.{name}"
+    loader, full = node["__loader__"], f"{node['__module__']}.{node['__class__']}"
     if full in trusted:
         return full
-    if not isinstance(loader, str) or loader not in LOADERS or full not in LOADERS[loader]:
-        kind = "function" if loader in ("FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode") else "type"
-        raise StoredValueError(
-            f"types that isthmus stores, got the {kind} {show_path(full[:200])} in {show_path(place[1:150])}; "
-            "if you trust it, name it in trust="
-        )
+    if full not in LOADERS.get(loader, ()):
+        got = f"{show_path(full[:200])} in {show_path(place[1:])}"
+        raise StoredValueError(f"known types and functions, got {got}; if you trust it, name it in trust=")
     if loader == "JsonNode":
-        content = node.get("content")
-        value = json.loads(content) if isinstance(content, str) else content
-        plain = isinstance(content, str) and (value is None or isinstance(value, bool | int | float | str))
-        check(plain and not (type(value) is int and abs(value) >= 2**63), "a plain value", content)
-    if loader == "DictNode":
-        keys: Any = node.get("key_types")
-        right = (
-            isinstance(keys, dict) and isinstance(keys.get("content"), list) and isinstance(node.get("content"), dict)
-        )
-        check(right and len(keys["content"]) == len(node["content"]), "a type for each key", place)
+        value = json.loads(node["content"])
+        plain = isinstance(value, int | float | str | None) and not (type(value) is int and abs(value) >= 2**63)
+        check(plain, "a plain value", value)
     return full
-
-
-def _check_file(node: dict[str, Any], members: Mapping[str, bytes], owners: dict[str, int]) -> None:
-    """Raise unless an array is stored in order, and belongs to this node alone: it would be read once for each."""
-    file = node["file"]
-    check(isinstance(file, str) and file in members, "an array that is in the file", file)
-    check(owners.setdefault(file, node["__id__"]) == node["__id__"], "an array that is used once", file)
-    shape = _read_header(members[file])
-    scalar = f"{node.get('__module__')}.{node.get('__class__')}" in SCALARS
-    check(not scalar or shape == (), "a single number", shape)
 
 
 def _read_header(content: bytes) -> tuple[int, ...]:
     """Return the shape of a stored array, whose bytes have to be as many as its shape and type say."""
     dtype, shape, start = read_npy_header(content, "model")
-    check(dtype.kind in "biufU" and dtype.itemsize < 2**20, "an array of numbers or texts", dtype)
-    check(len(shape) <= 8 and all(0 <= n <= LONGEST_AXIS for n in shape), "a shape", shape)
-    # An array without numbers may have an axis of any length, and what is computed from it would be huge.
-    check(math.prod(shape) or max(shape, default=0) <= len(content) + 2**20, "a shape", shape)
+    check(dtype.kind in "biufU" and 0 < dtype.itemsize < 2**20, "an array of numbers or texts", dtype)
+    check(math.prod(shape) or max(shape, default=0) <= len(content) + LONGEST_EMPTY, "a shape", shape)
     expected = start + math.prod(shape) * dtype.itemsize
     check(expected == len(content), f"{expected} bytes of an array", len(content))
     return shape
 
 
-def _check_parts(parts: Any) -> dict[str, Any]:
-    """Raise unless these are values by short names."""
-    if not isinstance(parts, Mapping):
-        raise InputError(f"parts: expected a dictionary of values, got {type(parts).__name__}.")
-    for name in parts:
-        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= LONGEST_NAME:
-            raise InputError(f"parts: expected short texts as names, got {name!r:.60}.")
-    return dict(parts)
+def inner_system(model: Any) -> Any:
+    """Return the system within corrupted sources."""
+    while isinstance(model, Corrupted):
+        model = model.estimator_
+    return model
+
+
+def check_answers(model: Any) -> None:
+    """Raise unless a fitted system answers for rows of each domain, behind its transformer and through it.
+
+    What a system refuses in a sentence of its own (a similarity has no neighbours within a domain) is an answer, as
+    long as one method has another.
+    """
+    inner = inner_system(model)
+    # On a busy machine, threads for a handful of rows would wait for each other longer than they work.
+    with single_threaded_blas(), openmp_controller().limit(limits=1):
+        inner._validate()
+        if isinstance(inner, ITML):
+            X = _make_rows(inner.n_features_in_)
+            _check_points(inner.transform(X), X.shape[0])
+        else:
+            _check_domains(inner)
+
+
+def _check_domains(inner: Any) -> None:
+    of_target = isinstance(inner, TargetOnly | SelfTrainedLDA | TargetClassifier)
+    found = inner.n_features_, inner.transformers_, inner._columns
+    check(all(value.keys() == {*DOMAINS} for value in found), "both domains", inner.n_features_)
+    # Behind the transformers first: rows of any numbers do, and what the transformers take need not be known.
+    behind = copy(inner)
+    behind.transformers_ = behind._columns = dict.fromkeys(DOMAINS)
+    for domain in DOMAINS[1:] if of_target else DOMAINS:
+        X = inner._fit_rows[:ROWS] if inner.transductive else _make_rows(inner.n_features_[domain])
+        _check_methods(behind, X, domain)
+        transformer = inner.transformers_[domain]
+        check(transformer is None or hasattr(transformer, "transform"), "a transformer", transformer)
+        sample = sample_row(transformer)
+        if sample is not None and not inner.transductive:
+            inner._rows(sample, domain)
+    str(getattr(inner, "result_", ""))
+
+
+def _check_methods(model: Any, X: Any, domain: str) -> None:
+    found = {}
+    for method in METHODS:
+        if hasattr(model, method):
+            with suppress(InputError):
+                found[method] = getattr(model, method)(X, domain=domain)
+    check(found, f"a model that answers for the {domain}", "none")
+    if "predict" in found:
+        check(np.shape(found.pop("predict")) == (X.shape[0],), "a class for each row", "others")
+    if "predict_proba" in found:
+        check(found["predict_proba"].shape[1] == len(model.classes_), "a number for each class", "others")
+    for answer in found.values():
+        for part in answer if isinstance(answer, tuple) else (answer,):
+            _check_points(part, X.shape[0])
+
+
+def _check_points(points: Any, n: int) -> None:
+    points = np.asarray(points)
+    right = points.ndim in (1, 2) and len(points) == n and points.dtype.kind in "fi"
+    check(right and not np.isnan(points).any(), "numbers for each row", f"{points.dtype} {points.shape}")
+
+
+def _make_rows(d: Any) -> Any:
+    check(type(d) is int and 1 <= d < 2**31, "a number of features", d)
+    n = ROWS + (d == ROWS)  # else arrays that were turned would fit too
+    if d > LONGEST_ROW:
+        return sp.csr_array((np.ones(ROWS), np.arange(ROWS), np.arange(ROWS + 1)), shape=(ROWS, d))
+    rows = np.abs(np.random.default_rng(0).normal(size=(n, d)))
+    rows[0], rows[1] = 0.0, 1.0  # a division by a length or a deviation of zero would show here
+    return rows
+
+
+def sample_row(transformer: Any) -> Any:
+    """Return one row that a fitted transformer of scikit-learn takes, or None where nobody knows.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> sample_row(StandardScaler().fit([[1.0, 2.0]]))
+    array([[0., 0.]])
+    """
+    if not type(transformer).__module__.startswith("sklearn."):
+        return None
+    if isinstance(transformer, CountVectorizer):
+        return ["a b"]
+    if isinstance(transformer, Pipeline | FeatureUnion):
+        steps = transformer.steps if isinstance(transformer, Pipeline) else transformer.transformer_list
+        return next((sample_row(step) for _, step in steps if not isinstance(step, str | None)), None)
+    d: Any = vars(transformer).get("n_features_in_")
+    if d is None:
+        return None
+    check(type(d) is int and 0 < d <= LONGEST_INPUT, f"a transformer of at most {LONGEST_INPUT} columns", d)
+    row = np.zeros((1, d), dtype=object)
+    if isinstance(transformer, OneHotEncoder | OrdinalEncoder):
+        row[0] = [names[0] for names in transformer.categories_]
+    elif isinstance(transformer, SimpleImputer):
+        row[0] = transformer.statistics_
+    elif isinstance(transformer, ColumnTransformer):
+        for name, inner, _ in transformer.transformers_:
+            cells = None if isinstance(inner, str) else sample_row(inner)
+            if cells is not None:
+                places = transformer._transformer_to_input_indices[name]
+                row[0, places] = cells if isinstance(cells, list) else np.asarray(cells)[0]
+    if all(isinstance(cell, int | float | np.number) for cell in row[0]):
+        row = row.astype(np.float64)
+    names = vars(transformer).get("feature_names_in_")
+    if names is None:
+        return row
+    # A data frame where the transformer was fitted to one, and pandas is there.
+    try:
+        import pandas
+    except ImportError:
+        return None
+    return pandas.DataFrame(row, columns=names).infer_objects()
