@@ -6,6 +6,7 @@ import pickle
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -163,10 +164,10 @@ def pass_seconds(processor: Callable[[], float]) -> list[Spent]:
 
 def pass_share(rows: Any) -> Any:
     """What a pass over rows asks of a block, at the first metric."""
-    from isthmus.solvers.blocks.problem import PassShare, WhitenedFrame, reduce_problem
+    from isthmus.solvers.blocks.problem import WhitenedFrame, reduce_problem, sum_block
 
     task, _ = reduce_problem(block_problem(rows, *target(rows.d)))
-    return PassShare(WhitenedFrame(task, np.eye(task.d)).metric)
+    return partial(sum_block, WhitenedFrame(task, np.eye(task.d)).metric)
 
 
 def sent(client: Any) -> int:

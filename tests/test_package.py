@@ -11,7 +11,7 @@ import pytest
 import isthmus
 
 MODULES = ["isthmus", "isthmus.solvers", "isthmus.estimators", "isthmus.geometry.kernels", "isthmus.exceptions", "isthmus.data",
-           "isthmus.geometry.discrepancy", "isthmus.evidence", "isthmus.io.tables", "isthmus.io.anndata", "isthmus.maps",
+           "isthmus.evidence", "isthmus.io.tables", "isthmus.io.anndata", "isthmus.maps",
            "isthmus.retrieval", "isthmus.study", "isthmus.view"]  # fmt: skip
 
 

@@ -40,7 +40,7 @@ SECTIONS = ("index", "tutorials", "how-to", "reference", "explanation", "evidenc
 PARTS = {
     "tasks": "Tasks",
     "estimators": "Systems",
-    "geometry": "Kernels, common space, discrepancy",
+    "geometry": "Kernels, common space",
     "retrieval": "Search",
     "study": "Evidence for your own rows",
     "io": "Files",
@@ -48,7 +48,7 @@ PARTS = {
     "exceptions": "Errors and warnings",
 }
 PACKAGES = ("data", "evidence", "estimators", "retrieval", "study", "maps", "solvers", "geometry.kernels")
-PACKAGES += ("geometry.discrepancy", "io.tables", "io.anndata", "io.model_file", "view", "study.registry")
+PACKAGES += ("io.tables", "io.anndata", "io.model_file", "view", "study.registry")
 SHORT = 60
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with the 
         NotConvergedError as NotConvergedError,
     )
     from isthmus.geometry.common_space import CommonSpace as CommonSpace
-    from isthmus.geometry.discrepancy import mmd as mmd
     from isthmus.geometry.kernels import (
         RBF as RBF,
         Cosine as Cosine,
@@ -51,7 +50,6 @@ _NAMES = {
     "data.domains": "KnownPairs",
     "exceptions": "ConvergenceWarning DataWarning InputError IsthmusError MissingDependencyError NotConvergedError",
     "geometry.common_space": "CommonSpace",
-    "geometry.discrepancy": "mmd",
     "geometry.kernels": "RBF Cosine Kernel Landmarks Laplacian Linear Polynomial Precomputed",
     "io.model_file": "load save",
     "io.onnx": "to_onnx",

@@ -11,11 +11,11 @@ import numpy as np
 
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.geometry.discrepancy import mmd
 from isthmus.study.board import Board
 from isthmus.study.design import RETRIEVAL, Fit
 from isthmus.study.study import Study
 from studies.paper.data import load_office31_bow, load_reuters, load_reuters600
+from studies.paper.discrepancy import mmd
 from studies.paper.entrants import TABLE, TABLE_COARSE, TOY
 from studies.paper.protocols import OFFICE, REUTERS
 from studies.paper.published import TABLE1, TABLE2, Published

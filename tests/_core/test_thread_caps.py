@@ -64,7 +64,6 @@ CALLS = {
     "match": lambda m, s, t: isthmus.match(s, t),
     "align": lambda m, s, t: isthmus.align(s, t),
     "migrate": lambda m, s, t: isthmus.migrate(s, t),
-    "mmd": lambda m, s, t: isthmus.mmd(s, s),
     "does_source_help": lambda m, s, t: isthmus.does_source_help(s, Y_S, t, Y_T, n_splits=3),
     "plot_common_space": lambda m, s, t: plotting.plot_common_space(m["mlhd"], s, Y_S, t, Y_T),
     "principal_plane": lambda m, s, t: plotting.principal_plane(s, s),

@@ -33,7 +33,6 @@ ELSEWHERE = {
     "evidence/held_out": "columns that are compared as they are: nothing is learned",
     "evidence/scores": "a table of distances",
     "geometry/common_space": "new rows of a learned common space",
-    "geometry/discrepancy": "two samples of one space, compared by a kernel",
     "io/anndata": "a slot of an AnnData object, which messages name",
     "io/tables/features": "a column of a table that holds matrices",
     "retrieval/rules": "new rows of a fitted system in a partition of a Dask array, and points of an index",

@@ -256,7 +256,7 @@ def test_bad_parameters(case):
 
 BAD_USES = {
     "within the source": (lambda arc: arc.pairwise_similarities(Xs, Xs, ("source", "source")), "domains: expected one source and one target"),
-    "within the target": (lambda arc: arc.pairwise_similarities(Xt, Xt, ("target", "target")), "not defined within a domain"),
+    "within the target": (lambda arc: arc.pairwise_similarities(Xt, Xt, ("target", "target")), "domains: expected one source and one target"),
     "one domain": (lambda arc: arc.pairwise_similarities(Xs, Xt, "source"), "domains: expected two names"),
     "unknown domain": (lambda arc: arc.transform(Xt, "middle"), "domain: expected one of"),
     "columns": (lambda arc: arc.transform(Xs), "X: expected 7 columns, as in fit, got 5"),

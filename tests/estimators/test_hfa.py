@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from conftest import make_domains, one_sentence, real_data
 from isthmus import HFA, RBF, InputError, Laplacian
-from isthmus.estimators.hfa import DirectSum
+from isthmus.estimators.hfa import fit_machine
 from isthmus.geometry.kernels import Linear
 
 D = make_domains(seed=3, n_source=12, n_target=9, n_labelled=6, d_source=3, d_target=4, shift=1.0)
@@ -67,7 +67,7 @@ def test_a_direct_sum_is_its_block_diagonal_kernel(kernels, sparse):
     X, Y = D.X_source, D.X_target[:6]
     y = np.concatenate([D.y_source, D.y_target[:6]])
     rows = (sp.csr_array(X), sp.csr_array(Y)) if sparse else (X, Y)
-    machine = DirectSum(*rows, kernels).fit_machine(y, 3, 5.0, 1e-8)
+    machine = fit_machine(*rows, kernels, y, 3, C=5.0, tol=1e-8)
     across = np.zeros((len(D.X_target), 12))
     for c in range(3):
         svm = SVC(C=5.0, kernel="precomputed", tol=1e-8).fit(block_kernel(kernels, X, Y), np.where(y == c, 1, -1))

@@ -1,5 +1,7 @@
 """Moments of pairs from sums over blocks, and the few pairs that stand for all."""
 
+from functools import partial
+
 import dask
 import dask.array as da
 import numpy as np
@@ -134,10 +136,10 @@ def test_sizes_without_room_for_products_are_told(side, name, size, kind):
 def test_a_share_travels():
     import pickle
 
-    from isthmus.geometry.row_blocks import _Scatter
+    from isthmus.geometry.row_blocks import _scatter_pairs
 
     X, Y, w = rows(0, 20, 2, 2)
     pairs = RowPairs.of(X, Y, w)
-    share = _Scatter(pairs.layout, np.zeros(4))
+    share = partial(_scatter_pairs, pairs.layout, np.zeros(4))
     for there, here in zip(pairs.rows.total(pickle.loads(pickle.dumps(share))), pairs.rows.total(share), strict=True):
         assert np.array_equal(there, here)

@@ -13,7 +13,7 @@ def test_curvature_is_the_square_of_inner_products(shape, within):
     problem = random_problem(3, *shape, within=within, alignment="constraint")
     point = problem.at(random_multipliers(problem))
     Z = np.array([z for z, *_ in explicit_pairs(problem)])
-    H = (Z @ point.matrix() @ Z.T) ** 2
+    H = (Z @ (point.components() @ point.components().T) @ Z.T) ** 2
     v = np.random.default_rng(0).normal(size=problem.n_pairs)
     graph, B = problem.graph, point.rows
     G = B @ B.T

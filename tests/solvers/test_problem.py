@@ -38,8 +38,12 @@ def test_values_match_their_definitions_written_out_pair_by_pair(alignment, with
     )
     assert problem.dual(w) == pytest.approx(np.linalg.slogdet(precision)[1] + slack_part, rel=1e-9)
     point = problem.at(w)
-    np.testing.assert_allclose(point.matrix() @ precision, np.eye(len(precision)), atol=1e-9)
-    assert point.primal == pytest.approx(explicit_primal(problem, point.matrix()), rel=1e-9)
+    np.testing.assert_allclose(
+        (point.components() @ point.components().T) @ precision, np.eye(len(precision)), atol=1e-9
+    )
+    assert point.primal == pytest.approx(
+        explicit_primal(problem, (point.components() @ point.components().T)), rel=1e-9
+    )
 
 
 @given(

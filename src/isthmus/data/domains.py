@@ -168,6 +168,11 @@ class KnownPairs:
         """The target row of each pair."""
         return np.asarray(self.rows[:, 1])
 
+    @property
+    def unequal_weights(self) -> FloatArray | None:
+        """The weights; None where all are one, and a sum over pairs is a plain product of matrices."""
+        return None if (self.weights == 1.0).all() else np.asarray(self.weights)
+
     def among(self, places: tuple[IntArray, IntArray]) -> KnownPairs:
         """Return the pairs by the places of their rows among sorted row numbers of either domain."""
         rows = [np.searchsorted(place, row) for place, row in zip(places, self.rows.T, strict=True)]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.validation import IntArray, short_repr, show_value
+from isthmus._core.validation import IntArray, column_names, short_repr, show_value
 from isthmus.data.cells import clean_text
 from isthmus.exceptions import InputError
 
@@ -189,3 +190,41 @@ def _check_column_pairs(shared: Any, source: Mapping[str, Cells], target: Mappin
             if name not in table:
                 raise InputError(f"shared: expected columns of the {which} table, got {show_value(name)}.")
     return tuple((str(a), str(b)) for a, b in shared)
+
+
+def find_common_columns(given: Any, X_source: Any, X_target: Any, name: str = "shared_columns") -> IntArray | None:
+    """Return the columns of both domains that are the same (m, 2), or None where there are none.
+
+    Parameters
+    ----------
+    given : sequence, optional
+        Pairs of a source and a target column, by number or by name; or names that both have. None: columns of equal
+        names, where both are data frames.
+    X_source, X_target : array, sparse matrix or data frame
+        As the user gave them.
+    name : str
+        The name of the argument in messages.
+    """
+    names = column_names(X_source), column_names(X_target)
+    if given is None:
+        ours, theirs = (list(each or ()) for each in names)
+        found = [(ours.index(each), theirs.index(each)) for each in ours if each in set(theirs)]
+        return np.array(found, dtype=np.intp) if found else None
+    if isinstance(given, str) or not np.iterable(given):
+        raise InputError(f"{name}: expected columns in a list, got {given!r:.60}.")
+    pairs = [(each, each) if isinstance(each, str) else tuple(each) for each in given]
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise InputError(f"{name}: expected names, or pairs of columns, got {given!r:.60}.")
+    sizes = np.shape(X_source)[1], np.shape(X_target)[1]
+    return np.array(
+        [[_check_column(c, names[k], sizes[k], name) for k, c in enumerate(p)] for p in pairs], dtype=np.intp
+    )
+
+
+def _check_column(column: Hashable, names: Sequence[str] | None, size: int, name: str) -> int:
+    """Return the number of a column, given by name or number; raise if it does not exist."""
+    if isinstance(column, str) and names is not None and column in names:
+        return names.index(column)
+    if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < size:
+        return int(column)
+    raise InputError(f"{name}: expected columns that both domains have, got {column!r:.60}.")

@@ -110,7 +110,7 @@ class ARC(BlockEstimator, SimilarityEstimator, KernelParameters):
     def _validate(self) -> SolverRun:
         super()._validate()
         _as_bounds(self.bounds)
-        _as_weight(self.pair_weight, 1.0)
+        as_weight(self.pair_weight, "pair_weight", 1.0)
         return SolverRun.of(HingeNewton(self.tol, self.max_iter), self.progress, "ARC", self.tol)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
@@ -121,7 +121,8 @@ class ARC(BlockEstimator, SimilarityEstimator, KernelParameters):
         sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
         # A table of classes by target rows says all: source rows of one class have the same signs.
         rows, axes, squared = _source_rows(joint)
-        weight = _as_weight(self.pair_weight, squared * float((B**2).sum() / len(B)))
+        scale = squared * float((B**2).sum() / len(B))
+        weight = as_weight(self.pair_weight, "pair_weight", 1.0 / scale if scale > 0.0 else 1.0)
         blocks = HingeBlocks(rows, axes, B, sign, np.where(sign > 0, l, u), weight)
         if isinstance(joint, ManyRows) or blocks.n_pairs > MANY_PAIRS:
             result = replace(settings, solver=BlockHingeNewton(self.tol, self.max_iter)).result(blocks)
@@ -145,11 +146,6 @@ def _source_rows(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
     X = joint.source.points
     squared = float(np.einsum("ij,ij->", X, X) / len(X))
     return ArrayRows(X, joint.source.y), principal_axes(X, centre=False).axes, squared
-
-
-def _as_weight(weight: Any, scale: float) -> float:
-    """Return λ from ``pair_weight``: given, or "auto" for rows whose mean squared lengths have this product."""
-    return as_weight(weight, "pair_weight", 1.0 / scale if scale > 0.0 else 1.0)
 
 
 def _as_bounds(bounds: Any) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._core.linalg import column_moments
 from isthmus._core.threads import UNCAPPED, cap_methods, is_small, single_threaded_blas
 from isthmus._core.validation import (
+    UNLABELLED,
     FloatArray,
     IntArray,
     Matrix,
@@ -223,9 +224,7 @@ class TrainingData:
 
     def numbered_pairs(self) -> KnownPairs | None:
         """Return the known pairs by row numbers, which rows that come after do not change."""
-        if self.pairs is None:
-            return None
-        return as_pairs(self.pairs, _count(self.X_source), _count(self.X_target))
+        return None if self.pairs is None else as_pairs(self.pairs, _count(self.X_source), _count(self.X_target))
 
     def with_more(self, domain: str, X: Any, y: Any) -> tuple[Any, Any]:
         """Return the rows and labels of a domain followed by new ones, or, without rows, with other labels."""
@@ -235,11 +234,8 @@ class TrainingData:
         rows = append_rows(self.rows(domain), X, f"X_{domain}")
         if y is None and labels is not None:
             raise InputError(f"{name}: expected a label for each new row (-1 where there is none), got None.")
-        if y is None:
-            return rows, None
-        if labels is None:
-            labels = np.full(_count(self.rows(domain)), -1)
-        return rows, append_labels(labels, y, _count(X), name)
+        labels = np.full(_count(self.rows(domain)), UNLABELLED) if labels is None else labels
+        return rows, None if y is None else append_labels(labels, y, _count(X), name)
 
 
 def _count(X: Any) -> int:
@@ -351,11 +347,6 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
     non_negative: ClassVar[bool] = False
     transductive: ClassVar[bool] = False
 
-    # Of the systems that iterate; LIMITS has what these may be.
-    tol: float
-    max_iter: int
-    n_rounds: int
-    n_iter_: int
     classes_: NDArray[Any]
     n_features_: dict[str, int]
     transformers_: dict[str, Any]

@@ -208,7 +208,9 @@ class CCA(PairMomentEstimator):
             raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: float | None) -> Learned:
-        gamma, weighted = settings, self._weights_variates(joint)
+        gamma, weighted = settings, self.variates == "weighted"
+        if self.variates == "auto":  # variates count by their correlations
+            weighted = joint.pairs is not None and isinstance(self.metric, str)
         if gamma is None:
             # With labels no pair can be held out alone: all rows of its class are in other pairs too.
             gamma = choose_regularization(joint, joint.pairs) if weighted and joint.pairs is not None else AUTOMATIC
@@ -233,12 +235,6 @@ class CCA(PairMomentEstimator):
             "regularization_": gamma,
         }
         return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
-
-    def _weights_variates(self, joint: JointSpace) -> bool:
-        """Return whether variates count by their correlations."""
-        if self.variates == "auto":
-            return joint.pairs is not None and isinstance(self.metric, str)
-        return self.variates == "weighted"
 
     def _needs_labels(self) -> bool:
         return not isinstance(self.metric, str)

@@ -5,7 +5,6 @@ What a system gains from a source that says nothing, it did not gain from the so
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,7 +35,6 @@ from isthmus._core.validation import (
     check_length,
     check_matrix,
     check_number,
-    column_names,
     encode_all,
     is_sparse,
 )
@@ -581,7 +579,7 @@ SHARED = "shared columns, SVM"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SharedColumns(TargetEstimator):
+class SharedColumnsOnly(TargetEstimator):
     """Linear support vectors over source rows and labelled target rows, on the columns that both have.
 
     Parameters
@@ -593,7 +591,7 @@ class SharedColumns(TargetEstimator):
     --------
     >>> X_source, y_source = [[5.0, 1.0], [4.0, 0.0], [-5.0, 1.0]], ["a", "a", "b"]
     >>> X_target, y_target = [[0.0, 3.0], [0.0, -2.0]], ["a", None]
-    >>> SharedColumns([[0, 1]]).fit(X_source, y_source, X_target, y_target).predict(X_target)
+    >>> SharedColumnsOnly([[0, 1]]).fit(X_source, y_source, X_target, y_target).predict(X_target)
     array(['a', 'b'], dtype=object)
     """
 
@@ -614,41 +612,3 @@ class SharedColumns(TargetEstimator):
         """Return the class of each target row (n,)."""
         rows = normalize_precisely(self._rows(X, domain)[:, np.asarray(self.columns)[:, 1]])
         return np.asarray(self.classes_[np.asarray(self.classifier_.predict(rows), dtype=np.intp)])
-
-
-def find_common_columns(given: Any, X_source: Any, X_target: Any, name: str = "shared_columns") -> IntArray | None:
-    """Return the columns of both domains that are the same (m, 2), or None where there are none.
-
-    Parameters
-    ----------
-    given : sequence, optional
-        Pairs of a source and a target column, by number or by name; or names that both have. None: columns of equal
-        names, where both are data frames.
-    X_source, X_target : array, sparse matrix or data frame
-        As the user gave them.
-    name : str
-        The name of the argument in messages.
-    """
-    names = column_names(X_source), column_names(X_target)
-    if given is None:
-        ours, theirs = (list(each or ()) for each in names)
-        found = [(ours.index(each), theirs.index(each)) for each in ours if each in set(theirs)]
-        return np.array(found, dtype=np.intp) if found else None
-    if isinstance(given, str) or not np.iterable(given):
-        raise InputError(f"{name}: expected columns in a list, got {given!r:.60}.")
-    pairs = [(each, each) if isinstance(each, str) else tuple(each) for each in given]
-    if not pairs or any(len(pair) != 2 for pair in pairs):
-        raise InputError(f"{name}: expected names, or pairs of columns, got {given!r:.60}.")
-    sizes = np.shape(X_source)[1], np.shape(X_target)[1]
-    return np.array(
-        [[_check_column(c, names[k], sizes[k], name) for k, c in enumerate(p)] for p in pairs], dtype=np.intp
-    )
-
-
-def _check_column(column: Hashable, names: Sequence[str] | None, size: int, name: str) -> int:
-    """Return the number of a column, given by name or number; raise if it does not exist."""
-    if isinstance(column, str) and names is not None and column in names:
-        return names.index(column)
-    if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < size:
-        return int(column)
-    raise InputError(f"{name}: expected columns that both domains have, got {column!r:.60}.")

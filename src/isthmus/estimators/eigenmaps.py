@@ -26,7 +26,6 @@ from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace, find_axes
 from isthmus.maps.canonical import unit_rows
 from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem, SharedCoordinates
-from isthmus.retrieval.rules import References
 
 POINTS = ("unit", "plain")
 # A residual above this is told.
@@ -114,12 +113,15 @@ class LabelMoments:
         How many rows each class has.
     sums : (array (r_s, C), array (r_t, C))
         :math:`M_s` and :math:`M_t`, the sums of the rows of each class.
+    many : ManyRows, optional
+        Source rows in blocks: ``rows`` are none of them, and each of their scatters is a pass.
     """
 
     rows: tuple[FloatArray, FloatArray]
     y: tuple[IntArray, IntArray]
     counts: tuple[FloatArray, FloatArray]
     sums: tuple[FloatArray, FloatArray]
+    many: ManyRows | None = None
 
     @classmethod
     def of(cls, rows: tuple[FloatArray, FloatArray], y: tuple[IntArray, IntArray], n_classes: int) -> LabelMoments:
@@ -147,7 +149,10 @@ class LabelMoments:
         source, target = (
             (w[codes][:, None] * X).T @ X for X, codes, w in zip(self.rows, self.y, weights, strict=True)
         )
-        return source, target
+        if self.many is None:
+            return source, target
+        means = self.many.found.means  # around the means of the classes, and of these
+        return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
 
     @property
     def together(self) -> FloatArray:
@@ -191,42 +196,15 @@ class LabelMoments:
         return np.asarray(totals - n * totals.sum(axis=0) / n.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class BlockLabelMoments(LabelMoments):
-    """Moments of source rows in blocks: these are none of its rows, and each scatter of theirs is a pass.
-
-    Parameters
-    ----------
-    many : ManyRows
-        The source rows.
-    """
-
-    many: ManyRows = field(kw_only=True)
-
-    @classmethod
-    def of_many(cls, joint: ManyRows) -> BlockLabelMoments:
-        """Return the moments of a joint space whose source rows stay where they are."""
-        target = LabelMoments.of(
-            (joint.source.points, joint.target.points), (joint.source.y, joint.target.y), joint.n_classes
-        )
-        counts, means = joint.found.counts.astype(np.float64), joint.found.means
-        return cls(target.rows, target.y, (counts, target.counts[1]), (counts * means.T, target.sums[1]), many=joint)
-
-    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return Σ w_c(i) x_i x_iᵀ of either domain: around the means of the classes, and of these."""
-        _, target = super().scatters(weights)
-        means = self.many.found.means
-        return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
-
-
-def label_moments(
-    joint: JointSpace, labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None
-) -> LabelMoments:
-    """Return the moments of the rows that are learned from, or of other ones; of source rows in blocks by passes."""
-    if isinstance(joint, ManyRows):
-        return BlockLabelMoments.of_many(joint)
-    rows, y = labelled or ((joint.source.points, joint.target.points), (joint.source.y, joint.target.y))
-    return LabelMoments.of(rows, y, joint.n_classes)
+def label_moments(joint: JointSpace) -> LabelMoments:
+    """Return the moments of the rows that are learned from; of source rows in blocks by passes."""
+    sides = joint.source, joint.target
+    found = LabelMoments.of((sides[0].points, sides[1].points), (sides[0].y, sides[1].y), joint.n_classes)
+    if not isinstance(joint, ManyRows):
+        return found
+    counts, means = joint.found.counts.astype(np.float64), joint.found.means
+    sums = counts * means.T, found.sums[1]
+    return replace(found, many=joint, counts=(counts, found.counts[1]), sums=sums)
 
 
 def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:
@@ -515,26 +493,16 @@ class CDSPP(Projection, BlockEstimator):
         X, Y = coordinates_of_all_rows(domains, joint)
         y_source, y_target = domains.source.y, domains.target.y
         for t in range(1, self.n_rounds + 1):
-            moments = label_moments(joint, ((X, Y), (y_source, y_target)))
+            moments = LabelMoments.of((X, Y), (y_source, y_target), joint.n_classes)
+            moments = label_moments(joint) if isinstance(joint, ManyRows) else moments
             found = self._directions(moments)
             # Each round trusts a larger share of its guesses; the last one only learns.
             if t < self.n_rounds:
                 y_target = _guess_labels((X, Y), domains, y_target, found, t / self.n_rounds)
         space, attributes = self._conclude_from_labels(joint, found, moments)
-        n_guessed = int((y_target != domains.target.y).sum())
-        attributes |= {"n_guessed_": n_guessed}
-        return space, attributes | {"codes": y_target} if n_guessed else attributes
-
-    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
-        """Fit, then make references of the rows that the last round learned from, under their guessed classes."""
-        learned = super()._fit_domains(domains, settings)
-        if not learned["n_guessed_"]:
-            return learned
-        codes = learned.pop("codes")
-        learned_from = replace(domains, target=replace(domains.target, y=codes))
-        references = References.of(learned_from, learned["common_space_"])
-        rule = self._decision_rule(references, len(domains.classes))
-        return {**learned, "references_": references, "_rule": rule}
+        attributes["n_guessed_"] = int((y_target != domains.target.y).sum())
+        # Rows that the last round learned from are references, under their guessed classes.
+        return space, attributes | {"reference_codes": y_target}
 
     def _directions(self, moments: LabelMoments) -> JointDirections:
         (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
@@ -816,8 +784,7 @@ def pair_rows_by_label(joint: JointSpace) -> Both:
     Over the n m pairs of a class, a turn of the pairs among themselves leaves one of the two means, counted n m
     times, and the deviations from them, each with nothing on the other side.
     """
-    rows, y = (joint.source.points, joint.target.points), (joint.source.y, joint.target.y)
-    moments = LabelMoments.of(rows, y, joint.n_classes)
+    moments = label_moments(joint)
     both = (moments.counts[0] > 0.0) & (moments.counts[1] > 0.0)
     parts: list[Both] = []
     for c in np.flatnonzero(both):

@@ -8,6 +8,7 @@ that have the moments of all of them (:class:`MomentPairs`). Everything else is 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ class ManyRows(JointSpace):
 
     def within(self, weights: FloatArray) -> FloatArray:
         """Return Σ w_c(i) (x_i - m_c(i)) (x_i - m_c(i))ᵀ (d, d) around the class means, each with a weight (C,)."""
-        (S,) = self.many.total(_Within(self.found.means, weights))
+        (S,) = self.many.total(partial(_scatter_within, self.found.means, weights))
         return S
 
     def axes(self) -> FloatArray:
@@ -73,26 +74,21 @@ class ManyRows(JointSpace):
         return np.asarray(vectors[:, kept][:, ::-1])
 
 
-@dataclass(frozen=True, eq=False)
-class _Within:
-    means: FloatArray
-    weights: FloatArray
-
-    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return the scatter of a block."""
-        w = self.weights[codes]
-        if not is_sparse(X):
-            # Centred first: for dense rows far from the origin the difference of two sums would be rounding.
-            D = X - self.means[codes]
-            D *= np.sqrt(w)[:, None]
-            return (np.asarray(D.T @ D),)
-        X, C = X.astype(np.float64), len(self.weights)
-        member = sp.csr_array((w, (codes, np.arange(len(codes)))), shape=(C, len(codes)))
-        # Sparse rows stay sparse: the means are taken away from the sums, not from the rows.
-        cross = np.asarray((member @ X).T @ self.means)
-        total = np.bincount(codes, weights=w, minlength=C)
-        S = (X.T @ sp.diags_array(w) @ X).toarray() - cross - cross.T
-        return (np.asarray(S + (self.means.T * total) @ self.means),)
+def _scatter_within(means: FloatArray, weights: FloatArray, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    """Return the scatter of a block around the means of its classes."""
+    w = weights[codes]
+    if not is_sparse(X):
+        # Centred first: for dense rows far from the origin the difference of two sums would be rounding.
+        D = X - means[codes]
+        D *= np.sqrt(w)[:, None]
+        return (np.asarray(D.T @ D),)
+    X, C = X.astype(np.float64), len(weights)
+    member = sp.csr_array((w, (codes, np.arange(len(codes)))), shape=(C, len(codes)))
+    # Sparse rows stay sparse: the means are taken away from the sums, not from the rows.
+    cross = np.asarray((member @ X).T @ means)
+    total = np.bincount(codes, weights=w, minlength=C)
+    S = (X.T @ sp.diags_array(w) @ X).toarray() - cross - cross.T
+    return (np.asarray(S + (means.T * total) @ means),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +134,7 @@ class MomentPairs(JointSpace):
         if is_small((n, X.shape[1]), (0, Y.shape[1])) or n < MANY * d or d > WIDEST or is_sparse(X) != is_sparse(Y):
             return None
         spaces = FeatureSpace(X.shape[1], kernels[0]), FeatureSpace(Y.shape[1], kernels[1])
-        # Without weights a pass over the pairs is a plain product of matrices.
-        weights = None if (known.weights == 1.0).all() else known.weights
-        pairs = RowPairs.of(X, Y, weights, spaces, (known.source, known.target))
+        pairs = RowPairs.of(X, Y, known.unequal_weights, spaces, (known.source, known.target))
         return cls.of_pairs(pairs, spaces, len(domains.classes))
 
 
@@ -195,8 +189,7 @@ class BlockEstimator(MappedEstimator):
         source = DomainSpan(
             space, np.empty((0, many.d)), no_codes, found.mean, float(found.variances.sum()), found.squared
         )
-        options: dict[str, Any] = {"outside": "identity", "every_row": False, "mean": mean, "name": "X_target"}
-        other = span_of_kernel(target, target.labelled, self._kernels()[1], **options)
+        other = span_of_kernel(target, target.labelled, self._kernels()[1], mean=mean, name="X_target")
         return ManyRows(source, other, n_classes, many=many, found=found)
 
     def _block_references(self, rows: Rows, joint: ManyRows, target: Domain, space: CommonSpace) -> References:
@@ -215,8 +208,7 @@ class BlockEstimator(MappedEstimator):
 
     def _fit_paired_blocks(self, domains: TwoDomains, known: KnownPairs, settings: Any) -> dict[str, Any]:
         """Learn from known pairs; a sample of them is kept to compare others with."""
-        tables, C = (domains.source.X, domains.target.X), len(domains.classes)
-        weights = None if (known.weights == 1.0).all() else known.weights
+        tables, C, weights = (domains.source.X, domains.target.X), len(domains.classes), known.unequal_weights
         # One code per pair of labels, so that a sample has its share of each; 0 for none.
         codes = (domains.source.y + 1) * (C + 1) + domains.target.y + 1 if C else None
         sampled = _sample_pairs(RowPairs.of(*tables, weights, codes=codes), domains)
@@ -248,8 +240,7 @@ def block_space(domain: Domain, kernel: Kernel, name: str) -> Space:
     check_magnitude(domain.X, name)  # what is asked of coordinates says nothing of the features of some kernels
     if isinstance(kernel, Linear | Cosine):
         return FeatureSpace(domain.X.shape[1], kernel)
-    options: dict[str, Any] = {"outside": "identity", "every_row": False, "mean": False, "name": name}
-    return span_of_kernel(domain, np.arange(1), kernel, **options).space
+    return span_of_kernel(domain, np.arange(1), kernel, mean=False, name=name).space
 
 
 def _sample(rows: Rows) -> tuple[Matrix, IntArray]:

@@ -63,50 +63,46 @@ class KernelMachine:
         return scores
 
 
-@dataclass(frozen=True, eq=False)
-class DirectSum:
-    """Rows of two domains with the kernel k_s ⊕ k_t: zero across the domains.
+def fit_machine(
+    X: Matrix, Y: Matrix, kernels: tuple[Kernel, Kernel], y: IntArray, n_classes: int, **options: float
+) -> KernelMachine:
+    """Fit one SVM per class over the rows of both domains (classes y (n_s + n_t,)), with the kernel k_s ⊕ k_t.
+
+    It is zero across the domains. Return what the machine says of target rows.
+    """
+    n, (rows, how) = X.shape[0], _rows_of_sum(X, Y, kernels)
+    coefficients, intercepts = np.zeros((Y.shape[0], n_classes)), np.zeros(n_classes)
+    for c in range(n_classes):
+        # The source shapes the intercept and the target's multipliers; it has no term in the score.
+        svm = SVC(cache_size=CACHE, **how, **options).fit(rows, np.where(y == c, 1, -1))
+        of_target = svm.support_ >= n
+        duals = svm.dual_coef_.toarray() if is_sparse(svm.dual_coef_) else svm.dual_coef_
+        coefficients[svm.support_[of_target] - n, c] = duals[0, of_target]
+        intercepts[c] = svm.intercept_[0]
+    used = np.flatnonzero(coefficients.any(axis=1))
+    return KernelMachine(kernels[1], Y[used], coefficients[used], intercepts)
+
+
+def _rows_of_sum(X: Matrix, Y: Matrix, kernels: tuple[Kernel, Kernel]) -> tuple[Matrix, dict[str, Any]]:
+    """Return what libsvm is given, and how it is to take it.
 
     Two RBF kernels are one on rows that have a coordinate more, along which the domains are far apart; two linear
     ones are the linear kernel of [x; 0] and [0; y]. libsvm then computes what it needs. For other kernels their
     (n_s + n_t)² values are made.
     """
-
-    source: Matrix
-    target: Matrix
-    kernels: tuple[Kernel, Kernel]
-
-    def fit_machine(self, y: IntArray, n_classes: int, C: float, tol: float) -> KernelMachine:
-        """Fit one SVM per class over both domains (classes y (n_s + n_t,)); return what it says of target rows."""
-        n = self.source.shape[0]
-        rows, options = self._rows()
-        coefficients, intercepts = np.zeros((self.target.shape[0], n_classes)), np.zeros(n_classes)
-        for c in range(n_classes):
-            # The source shapes the intercept and the target's multipliers; it has no term in the score.
-            svm = SVC(C=C, tol=tol, cache_size=CACHE, **options).fit(rows, np.where(y == c, 1, -1))
-            of_target = svm.support_ >= n
-            duals = svm.dual_coef_.toarray() if is_sparse(svm.dual_coef_) else svm.dual_coef_
-            coefficients[svm.support_[of_target] - n, c] = duals[0, of_target]
-            intercepts[c] = svm.intercept_[0]
-        used = np.flatnonzero(coefficients.any(axis=1))
-        return KernelMachine(self.kernels[1], self.target[used], coefficients[used], intercepts)
-
-    def _rows(self) -> tuple[Matrix, dict[str, object]]:
-        """Return what libsvm is given, and how it is to take it."""
-        X, Y = self.source, self.target
-        if all(isinstance(kernel, Linear) for kernel in self.kernels):
-            return _direct_sum(X, Y), {"kernel": "linear"}
-        if all(isinstance(kernel, RBF) for kernel in self.kernels):
-            # Both bandwidths become one by scaling the rows, and the far coordinate makes the kernel zero across.
-            b_s, b_t = (float(kernel.bandwidth) * np.sqrt(2.0) for kernel in self.kernels)  # type: ignore[attr-defined]
-            apart = np.r_[np.full(X.shape[0], FAR), np.full(Y.shape[0], -FAR)][:, None]
-            rows = _direct_sum(X / b_s, Y / b_t)
-            stacked = sp.hstack([rows, sp.csr_array(apart)], format="csr") if is_sparse(rows) else np.c_[rows, apart]
-            return stacked, {"kernel": "rbf", "gamma": 1.0}
-        n = X.shape[0]
-        K = np.zeros((n + Y.shape[0], n + Y.shape[0]))
-        K[:n, :n], K[n:, n:] = self.kernels[0].gram(X, X), self.kernels[1].gram(Y, Y)
-        return K, {"kernel": "precomputed"}
+    if all(isinstance(kernel, Linear) for kernel in kernels):
+        return _direct_sum(X, Y), {"kernel": "linear"}
+    if all(isinstance(kernel, RBF) for kernel in kernels):
+        # Both bandwidths become one by scaling the rows, and the far coordinate makes the kernel zero across.
+        b_s, b_t = (float(kernel.bandwidth) * np.sqrt(2.0) for kernel in kernels)  # type: ignore[attr-defined]
+        apart = np.r_[np.full(X.shape[0], FAR), np.full(Y.shape[0], -FAR)][:, None]
+        rows = _direct_sum(X / b_s, Y / b_t)
+        stacked = sp.hstack([rows, sp.csr_array(apart)], format="csr") if is_sparse(rows) else np.c_[rows, apart]
+        return stacked, {"kernel": "rbf", "gamma": 1.0}
+    n = X.shape[0]
+    K = np.zeros((n + Y.shape[0], n + Y.shape[0]))
+    K[:n, :n], K[n:, n:] = kernels[0].gram(X, X), kernels[1].gram(Y, Y)
+    return K, {"kernel": "precomputed"}
 
 
 def _direct_sum(X: Matrix, Y: Matrix) -> Matrix:
@@ -211,7 +207,8 @@ class HFA(TargetClassifier):
         kernels = settings[0].resolve(X), settings[1].resolve(Y)
         y = np.concatenate([domains.source.y, target.y[known]])
         # The SVM on (1 + λ)K with bound C is the SVM on K with bound (1 + λ)C, whose α are (1 + λ) times as large.
-        machine = DirectSum(X, Y, kernels).fit_machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
+        cost = self.C * (1.0 + self.trace)
+        machine = fit_machine(X, Y, kernels, y, len(domains.classes), C=cost, tol=self.tol)
         warn_about_data(domains, kernels)
         return {"machine_": replace(machine, centre=centres[1]), "kernels_": kernels}
 

@@ -34,10 +34,9 @@ from isthmus.estimators.base import LABELS, SystemFacts
 from isthmus.estimators.logdet_base import (
     ITML_WEIGHT,
     LogDetEstimator,
+    LogDetParameters,
     SolverRun,
     as_bounds,
-    as_pair_weight,
-    as_solver,
     draw_pairs,
     make_label_pairs,
     make_label_problem,
@@ -47,8 +46,6 @@ from isthmus.estimators.mapped import Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.spaces import JointSpace
-from isthmus.solvers.logdet import DualPoint
-from isthmus.solvers.result import Result, Solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +111,7 @@ def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
 
 @cap_methods
 @dataclass(kw_only=True, eq=False, repr=False)
-class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ITML(LogDetParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""The metric nearest to the Euclidean one that draws similar points together and keeps others apart.
 
     .. math::
@@ -162,18 +159,11 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     [0.9, 1.1, 3.5, 1.8]
     """
 
+    automatic_weight = ITML_WEIGHT
     pair_weight: float | str = field(default="auto", kw_only=False)
-    bounds: tuple[float, float] | str = "auto"
-    solver: str | Solver = "newton"
-    tol: float = 1e-6
-    max_iter: int = 200
     n_constraints: int | None = None
     random_state: Any = None
-    progress: Any = False
     components_: FloatArray = field(init=False)
-    result_: Result[DualPoint] = field(init=False)
-    pair_weight_: float = field(init=False)
-    bounds_: tuple[float, float] = field(init=False)
     n_iter_: int = field(init=False)
     n_features_in_: int = field(init=False)
 
@@ -195,15 +185,9 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     def _validate(self) -> SolverRun:
         """Return the solver, after a look at every parameter."""
-        as_pair_weight(self.pair_weight, 1)
-        as_bounds(self.bounds, 1.0)
         if self.n_constraints is not None:
             check_number(self.n_constraints, "n_constraints", low=1, whole=True)
-        return SolverRun.of(as_solver(self.solver, self.tol, self.max_iter), self.progress, "ITML", self.tol)
-
-    def _pair_weight(self, n_pairs: int) -> float:
-        """Return the weight of one of so many pairs."""
-        return as_pair_weight(self.pair_weight, n_pairs, ITML_WEIGHT)
+        return self._make_run()
 
     def _bounds(self, pairs: SignedPairs, random: RandomState) -> tuple[float, float]:
         """Return (u, l): given, or percentiles of the squared distances of the points."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from inspect import signature
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
@@ -53,17 +53,6 @@ def as_bounds(bounds: Any, scale: float, automatic: tuple[float, float] = (UPPER
     if isinstance(bounds, str) and bounds == "auto":
         return automatic[0] * scale, automatic[1] * scale
     return check_bounds(bounds, "squared distances", 0.0)
-
-
-def as_pair_weight(weight: Any, n_pairs: int, total: float = TOTAL_WEIGHT) -> float:
-    """Return λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", a total that all pairs share.
-
-    Examples
-    --------
-    >>> as_pair_weight(2.0, 400), as_pair_weight("auto", 400)
-    (2.0, 25.0)
-    """
-    return as_weight(weight, "pair_weight", total / max(n_pairs, 1))
 
 
 def as_weight(weight: Any, name: str, value: float) -> float:
@@ -147,10 +136,8 @@ def drop_coincident_pairs(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pa
     return tuple(kept)
 
 
-def percentile_bounds(
-    points: FloatArray, random: RandomState, percentiles: tuple[float, float] = PERCENTILES
-) -> tuple[float, float]:
-    """Return (u, l), two percentiles of the squared distances of pairs of points (n, d).
+def percentile_bounds(points: FloatArray, random: RandomState) -> tuple[float, float]:
+    """Return (u, l), two percentiles (:data:`PERCENTILES`) of the squared distances of pairs of points (n, d).
 
     At most :data:`SAMPLE` pairs are measured, all of them where there are no more; pairs of equal points don't
     count. Where the percentiles coincide they are half and one and a half times that distance, as for
@@ -166,7 +153,7 @@ def percentile_bounds(
     d2 = ((points[i] - points[j]) ** 2).sum(axis=1)
     # Duplicates say nothing about the scale, and many of them would make u zero.
     d2 = d2[d2 > 0]
-    u, l = np.percentile(d2, percentiles).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
+    u, l = np.percentile(d2, PERCENTILES).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
     return (u, l) if u < (1.0 - 1e-9) * l else as_bounds("auto", l)
 
 
@@ -307,11 +294,6 @@ class SolverRun:
         """Check the parameter ``progress``: False, True, or a function of a TracePoint."""
         return cls(solver, Progress(progress, name), getattr(solver, "tol", goal))
 
-    @property
-    def takes_blocks(self) -> bool:
-        """Whether the solver can have a problem whose pairs are not written out."""
-        return takes_blocks(self.solver)
-
     def result(self, problem: Any, *spaces: Space) -> Result[Any]:
         """Solve a problem; the bar, if there is one, is closed however the work ends."""
         options: dict[str, Any] = {"callback": gap_callback(self.progress, self.goal)}
@@ -362,9 +344,10 @@ def gap_callback(progress: Progress, goal: float) -> Callback | None:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LogDetEstimator(MetricEstimator):
-    """The base of systems that are a LogDet problem over pairs of a source and a target row."""
+class LogDetParameters:
+    """Parameters of every LogDet problem over pairs, of one space or of two, and what is learned of them."""
 
+    automatic_weight: ClassVar[float] = TOTAL_WEIGHT
     pair_weight: float | str = "auto"
     bounds: tuple[float, float] | str = "auto"
     solver: str | Solver = "newton"
@@ -374,18 +357,28 @@ class LogDetEstimator(MetricEstimator):
     result_: Result[Any] = field(init=False)
     pair_weight_: float = field(init=False)
     bounds_: tuple[float, float] = field(init=False)
-    _training_data: TrainingData = field(init=False)
 
-    def _validate(self) -> SolverRun:
-        super()._validate()
-        as_pair_weight(self.pair_weight, 1)
+    def _make_run(self) -> SolverRun:
+        """Return the solver, after a look at every parameter."""
+        self._pair_weight(1)
         as_bounds(self.bounds, 1.0)
         solver = as_solver(self.solver, self.tol, self.max_iter)
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
 
     def _pair_weight(self, n_pairs: int) -> float:
-        """Return λ2 of one of so many pairs."""
-        return as_pair_weight(self.pair_weight, n_pairs)
+        """Return the weight of one of so many pairs: a number, or "auto", a total that all pairs share."""
+        return as_weight(self.pair_weight, "pair_weight", self.automatic_weight / max(n_pairs, 1))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogDetEstimator(MetricEstimator, LogDetParameters):
+    """The base of systems that are a LogDet problem over pairs of a source and a target row."""
+
+    _training_data: TrainingData = field(init=False)
+
+    def _validate(self) -> SolverRun:
+        super()._validate()
+        return self._make_run()
 
     def _fit_data(self, data: TrainingData, settings: SolverRun) -> dict[str, Any]:
         return {**super()._fit_data(data, settings), "_training_data": data}
@@ -454,7 +447,7 @@ class LogDetEstimator(MetricEstimator):
         if after.pairs is None:
             # With known pairs the problem is posed in other coordinates: no start can be carried over.
             spaces = self.common_space_.source, self.common_space_.target
-            start = WarmStart(self.result_, spaces, before, after, settings.takes_blocks)
+            start = WarmStart(self.result_, spaces, before, after, takes_blocks(settings.solver))
             settings = replace(settings, start=start)
         return self._fit(after, settings)
 

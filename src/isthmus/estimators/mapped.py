@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -105,12 +105,14 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         """Return the common space, and further attributes by name. It changes nothing.
 
-        Of these, "reference_weights" (n,) is how much each reference row counts where a classifier learns from them.
+        Of these, "reference_weights" (n,) is how much each reference row counts where a classifier learns from them,
+        and "reference_codes" (n_t,) are classes of target rows, others than the known ones, that are references too.
         """
         raise NotImplementedError
 
     def _fit_domains(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
-        self._check_references(domains)
+        # Without any label of a domain all of its rows are references, and there are always enough.
+        self._check_votes(len(domains.source.labelled), len(domains.target.labelled))
         learned = self._fit_space(self._joint_space(domains), domains, settings)
         warn_about_data(domains, learned["kernels_"], intercept=self.intercept)
         return learned
@@ -118,6 +120,8 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
     def _fit_space(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         """Return the attributes to set after learning from a joint space; rows of the domains become references."""
         space, attributes = self._fit_joint(domains, joint, settings)
+        target = replace(domains.target, y=attributes.pop("reference_codes", domains.target.y))
+        domains = replace(domains, target=target)
         references = self._make_references(domains, space, attributes.pop("reference_weights", None))
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
@@ -131,13 +135,8 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
         kernels, rule = (space.source.kernel, space.target.kernel), self._decision_rule(references, n_classes)
         return {"common_space_": space, "kernels_": kernels, "references_": references, "_rule": rule}
 
-    def _check_references(self, domains: TwoDomains) -> None:
-        """Raise, before anything is learned, where labelled references are fewer than votes, but not none."""
-        # Without any label of a domain all of its rows are references, and there are always enough.
-        self._check_votes(len(domains.source.labelled), len(domains.target.labelled))
-
     def _check_votes(self, n_source: int, n_target: int) -> None:
-        """Raise where there are fewer references in these domains than votes, but not none."""
+        """Raise, before anything is learned, where labelled references are fewer than votes, but not none."""
         most = {"source": n_source, "target": n_target, "both": n_source + n_target}[self.references]
         if isinstance(self.rule, str) and self.rule == "nearest" and 0 < most < self.n_neighbors:
             raise InputError(f"n_neighbors: expected at most the {most} reference rows, got {self.n_neighbors}.")
@@ -153,12 +152,10 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
         partitions = as_partitions(X)
         points: Any = self._points(X, domain) if partitions is None else None
         # Rules are made again only where parameters have changed since: set_params after fit needs no other fit.
-        made_of, rule = self._rule
-        if made_of != (self.references, self.rule, self.n_neighbors):
+        if self._rule[0] != (self.references, self.rule, self.n_neighbors):
             self._validate()
             self._rule = self._decision_rule(self.references_, len(self.classes_))
-            rule = self._rule[1]
-        decide = partial(_decide, rule=rule, method=method, classes=self.classes_)
+        decide = partial(_decide, rule=self._rule[1], method=method, classes=self.classes_)
         if partitions is None:
             return decide(points)
         check_comparable(self.kind, self.references, domain)
@@ -257,7 +254,8 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
             for systems that were fitted without pairs, it is the similarity itself: an inner product, or minus half
             the squared distance.
         """
-        q, g = self._rows(queries, _across(domains)[0], "queries"), self._rows(gallery, domains[1], "gallery")
+        domains = two_names(domains, across=True)
+        q, g = self._rows(queries, domains[0], "queries"), self._rows(gallery, domains[1], "gallery")
         check_number(k, "k", low=1, high=g.shape[0], whole=True)
         if hubness is not None:
             check_choice(hubness, "hubness", ("csls",))
@@ -342,11 +340,3 @@ def _decide(points: FloatArray, rule: DecisionRule, method: str, classes: NDArra
     """Return what a method of a rule says of points; classes for "predict"."""
     found = getattr(rule, method)(points)
     return np.asarray(classes[found] if method == "predict" else found)
-
-
-def _across(domains: Any) -> tuple[str, str]:
-    """Return the names of both domains, in either order."""
-    first, second = two_names(domains)
-    if first == second:
-        raise InputError(f"domains: expected one source and one target, got {domains!r}.")
-    return first, second

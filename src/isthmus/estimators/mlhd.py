@@ -45,7 +45,7 @@ from isthmus.estimators.mapped import KernelParameters, Learned
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Linear
-from isthmus.geometry.spaces import DomainSpan, JointSpace, find_axes
+from isthmus.geometry.spaces import JointSpace, find_axes
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 from isthmus.solvers.newton import along_grid
@@ -115,26 +115,16 @@ def span_used_rows(joint: JointSpace, used: IntArray, *, mean: bool) -> FloatArr
 
     The means of all rows belong to it where they count too.
     """
-    n, sides = len(joint.source.points), (joint.source, joint.target)
-    points = [side.points[rows] for side, rows in zip(sides, (used[used < n], used[used >= n] - n), strict=True)]
-    # The scale goes into the basis: the rows, the shift and the maps of new rows all get it from there.
-    bases = [scale * _basis(P, side, mean) for P, side, scale in zip(points, sides, _scales(*sides), strict=True)]
+    n, bases = len(joint.source.points), []
+    both = 0.5 * (joint.source.variance + joint.target.variance)
+    varies = min(joint.source.variance, joint.target.variance) > 0.0
+    for side, rows in ((joint.source, used[used < n]), (joint.target, used[used >= n] - n)):
+        points = np.vstack([side.points[rows], side.mean]) if mean else side.points[rows]
+        # Fewer axes than elsewhere: one along which the rows hardly vary costs digits and says nothing.
+        axes = principal_axes(points, centre=False, tolerance=RANK_TOLERANCE**0.5).axes
+        # The scale goes into the basis: the rows, the shift and the maps of new rows all get it from there.
+        bases.append(float(np.sqrt(both / side.variance)) * axes if varies else axes)
     return np.asarray(sla.block_diag(*bases))
-
-
-def _basis(points: FloatArray, side: DomainSpan, mean: bool) -> FloatArray:
-    """Return an orthonormal basis (r, q) of the span of points (m, r) and, maybe, of the mean of all rows."""
-    rows = np.vstack([points, side.mean]) if mean else points
-    # Fewer axes than elsewhere: one along which the rows hardly vary costs digits and says nothing.
-    return principal_axes(rows, centre=False, tolerance=RANK_TOLERANCE**0.5).axes
-
-
-def _scales(source: DomainSpan, target: DomainSpan) -> tuple[float, float]:
-    """Return factors that give both domains the mean of their variances; one where a domain does not vary."""
-    if min(source.variance, target.variance) <= 0.0:
-        return 1.0, 1.0
-    mean = 0.5 * (source.variance + target.variance)
-    return float(np.sqrt(mean / source.variance)), float(np.sqrt(mean / target.variance))
 
 
 def is_large(joint: JointSpace) -> bool:
@@ -347,7 +337,10 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
             result = settings.result(problem)
             space = CommonSpace(*spaces, maps @ result.components(), projected=True)
         if self.n_components is not None:
-            space = space.compose(self._principal_axes(domains, space, k), projected=True)
+            # Along these axes all rows of the fit vary most in the common space.
+            sides = ((domains.source.X, "source"), (domains.target.X, "target"))
+            points = [as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides]
+            space = space.compose(principal_axes(np.vstack(points)).leading(k).axes, projected=True)
         return space, {
             "result_": result,
             "alignment_weight_": self._alignment_weight(joint.spread, known=joint.pairs is not None),
@@ -365,7 +358,9 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
             weight = self._alignment_weight(joint.spread)
             alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
         # Many pairs are not written out but summed over blocks: a dual variable for each would not fit into memory.
-        if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
+        if isinstance(joint, ManyRows) or (
+            takes_blocks(settings.solver) and not self.within_domain and is_large(joint)
+        ):
             source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
             weight = self._pair_weight(source.n * len(joint.target.points))
             # A table of classes by target rows says all: source rows of one class have the same bounds.
@@ -412,12 +407,6 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
         if not automatic:
             slack = check_number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
         return slack if self.alignment == "constraint" else None
-
-    def _principal_axes(self, domains: TwoDomains, space: CommonSpace, k: int) -> FloatArray:
-        """Return the k axes along which all rows of the fit vary most in the common space."""
-        sides = ((domains.source.X, "source"), (domains.target.X, "target"))
-        points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
-        return principal_axes(points).leading(k).axes
 
 
 def weight_path(
@@ -484,6 +473,7 @@ def _as_weights(estimator: MLHD, *given: Any) -> list[list[Any]]:
 
 def _fit_grid(make: Callable[[int, int], MLHD], data: TrainingData, n_rows: int, n_columns: int) -> Iterator[MLHD]:
     fitted: list[MLHD] = []  # one at most: who gets a model is the only one to hold it
+    domains, prepared = make(0, 0)._prepare(data)  # rows are checked and transformed once for all weights
 
     def solve(i: int, j: int, start: FloatArray | None) -> Result[Any]:
         model = make(i, j)
@@ -491,7 +481,9 @@ def _fit_grid(make: Callable[[int, int], MLHD], data: TrainingData, n_rows: int,
         with warnings.catch_warnings():
             if i or j:  # the rows are those of the first fit, which warned about them
                 warnings.simplefilter("ignore", DataWarning)
-            fitted.append(model._fit(data, settings))
+            learned = model._run_fit(domains, settings)
+        model.__dict__.update({**learned, **prepared, "_training_data": data})
+        fitted.append(model)
         return model.result_
 
     for _ in along_grid(solve, n_rows, n_columns):

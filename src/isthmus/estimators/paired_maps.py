@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ class Procrustes(PairMomentEstimator, PairedMap, KernelParameters):
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         known = joint.known
         X, Y = joint.source.points[known.source], joint.target.points[known.target]
-        turned = fit_procrustes(X, Y, weights=None if (known.weights == 1.0).all() else known.weights)
+        turned = fit_procrustes(X, Y, weights=known.unequal_weights)
         if not len(turned.values):
             centre_pairs(joint)  # raises where rows are equal
         means = turned.input_mean, turned.output_mean
@@ -254,7 +255,6 @@ class _HeldOutErrors:
         Of the inputs; its V are axes of the input's columns.
     axes : array (d_out, r)
         Of the outputs.
-    penalty : float
     """
 
     layout: Layout
@@ -264,7 +264,6 @@ class _HeldOutErrors:
     outputs: slice
     found: Spectrum
     axes: FloatArray
-    penalty: float = np.nan
 
     def of_rows(self, Z: Matrix, w: FloatArray) -> RowErrors:
         """Return the errors of rows (m, d) with weights (m,), as a function of the penalty."""
@@ -272,9 +271,9 @@ class _HeldOutErrors:
         U, B = block.part(self.inputs).times(self.found.V / self.found.s), block.part(self.outputs).times(self.axes)
         return leave_one_out(U, self.found, B, w / self.weight)
 
-    def __call__(self, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    def total(self, penalty: float, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
         """Return the sums (2, 1) of a block."""
-        return (self.of_rows(*self.layout.parts(Z))(self.penalty).sum(axis=1, keepdims=True),)
+        return (self.of_rows(*self.layout.parts(Z))(penalty).sum(axis=1, keepdims=True),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,8 +294,7 @@ class PairedSpan:
             pairs, weight = joint.many, joint.moments.weight
         else:
             points, weight = (joint.source.points, joint.target.points), float(known.weights.sum())
-            weights = None if (known.weights == 1.0).all() else known.weights
-            pairs = RowPairs.of(*points, weights, numbers=(known.source, known.target))
+            pairs = RowPairs.of(*points, known.unequal_weights, numbers=(known.source, known.target))
         source, target = pairs.layout.sides
         if pairs.n > max(pairs.layout.d_source, pairs.layout.d_target):
             moments = joint.moments if isinstance(joint, MomentPairs) else compute_pair_moments(pairs)
@@ -329,7 +327,7 @@ class PairedSpan:
         def errors(m: int) -> RowErrors:
             if m < self.pairs.n:
                 return share.of_rows(*self.pairs.sample(m, np.random.default_rng(0))[:2])
-            return lambda penalty: self.pairs.rows.total(replace(share, penalty=penalty))[0]
+            return lambda penalty: self.pairs.rows.total(partial(share.total, penalty))[0]
 
         squared = self.weight * float(b.deviations @ b.deviations)
         penalty, place, error = found.best(penalties, None, self.pairs.n, squared, errors)

@@ -28,8 +28,8 @@ from scipy.special import logsumexp
 from isthmus._core.threads import cap_methods
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse, short_repr
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
+from isthmus.data.shared_columns import find_common_columns
 from isthmus.estimators.base import TrainingData, warn_about_data
-from isthmus.estimators.controls import find_common_columns
 from isthmus.estimators.mapped import Learned, MetricEstimator
 from isthmus.estimators.paired_maps import RidgeMap
 from isthmus.exceptions import InputError
@@ -328,21 +328,6 @@ def choose_blocks(
         kept.remove(weakest)
 
 
-def _select_references(domains: TwoDomains) -> TwoDomains:
-    """Return the paired rows of a domain without labels, and all rows of others.
-
-    Points are wide, and all rows of a table of texts would be most of a model file.
-    """
-    pairs = domains.pairs
-    if pairs is None:
-        return domains
-    source, target = (
-        domain if len(domain.labelled) else Domain(domain.X[rows], domain.y[rows])
-        for domain, rows in ((domains.source, np.unique(pairs.source)), (domains.target, np.unique(pairs.target)))
-    )
-    return replace(domains, source=source, target=target)
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class SharedFeatureUnion(MetricEstimator):
     r"""A system that learns from known pairs, with the features that both domains share next to its map.
@@ -444,14 +429,24 @@ class SharedFeatureUnion(MetricEstimator):
         for domain, name in ((domains.source, "X_source"), (domains.target, "X_target")):
             if domain.shape[1] <= self.n_terms:
                 raise InputError(f"{name}: expected columns before the {self.n_terms} of terms, got none.")
-        self._check_references(domains)
+        self._check_votes(len(domains.source.labelled), len(domains.target.labelled))
         own, system = self._strip_domains(domains, settings[1]), self._system()
         learned = self._fit_space(system._joint_space(own), domains, settings)
         warn_about_data(own, learned["kernels_"], intercept=system.intercept)
         return learned
 
     def _make_references(self, domains: TwoDomains, space: CommonSpace, weights: Any) -> References:
-        return References.of(_select_references(domains), space)
+        """Return the paired rows of a domain without labels, and the labelled rows of others.
+
+        Points are wide, and all rows of a table of texts would be most of a model file.
+        """
+        pairs = domains.pairs
+        assert pairs is not None  # fit asked for them
+        source, target = (
+            domain if len(domain.labelled) else Domain(domain.X[rows], domain.y[rows])
+            for domain, rows in ((domains.source, np.unique(pairs.source)), (domains.target, np.unique(pairs.target)))
+        )
+        return References.of(replace(domains, source=source, target=target), space)
 
     def _strip_domains(self, domains: TwoDomains, columns: IntArray) -> TwoDomains:
         """Return the domains without shared numbers and terms."""

@@ -1,1 +1,1 @@
-"""Kernels, coordinates, common spaces and discrepancies."""
+"""Kernels, coordinates and common spaces."""

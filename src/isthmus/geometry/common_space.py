@@ -140,7 +140,7 @@ class CommonSpace:
         Two rows of one domain that both leave the span of those are embedded with the length, not the direction, of
         what is outside; :meth:`squared_distances` is exact for them too.
         """
-        space = self.space(domain)
+        space: Any = self.space(domain)
         X = self._rows(X, domain)
         dtype = "float32" if X.dtype == np.float32 else "float64"
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
@@ -178,21 +178,16 @@ class CommonSpace:
         A, B = self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
         if domains[0] != domains[1] or domains[0] not in self.outside_axes:
             return _squared_euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
-        space, W = self.space(domains[0]), self.map(domains[0])
-        CA, CB = space.coordinates(A), space.coordinates(B)
+        space: Any = self.space(domains[0])
+        W, CA, CB = self.map(domains[0]), space.coordinates(A), space.coordinates(B)
         outside = space.outside(A, CA)[:, None] + space.outside(B, CB)[None, :]
         outside = outside - 2.0 * space.outside_products(A, B, CA, CB)
-        return _squared_euclidean(CA @ W, CB @ W) + np.maximum(outside, 0.0)
+        return np.asarray(_squared_euclidean(CA @ W, CB @ W) + np.maximum(outside, 0.0))
 
     def similarities(self, A: Any, B: Any, domains: tuple[str, str]) -> FloatArray:
         """Return all inner products (n, m) of rows of one domain and rows of the other."""
-        domains = two_names(domains)
+        domains = two_names(domains, across=True)
         A, B = self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
-        if domains[0] == domains[1]:
-            raise InputError(
-                "domains: expected one source and one target, as this similarity is not defined within a domain, "
-                f"got {domains!r}."
-            )
         return np.asarray(self.embed(A, domains[0]) @ self.embed(B, domains[1]).T)
 
     def rank(self, queries: FloatArray, references: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
@@ -234,11 +229,13 @@ class CommonSpace:
         return np.asarray(M)
 
 
-def two_names(domains: Any) -> tuple[str, str]:
-    """Check and return two names of domains."""
+def two_names(domains: Any, *, across: bool = False) -> tuple[str, str]:
+    """Check and return two names of domains; ``across`` for those of both, in either order."""
     if not isinstance(domains, tuple | list) or len(domains) != 2:
         raise InputError(f"domains: expected two names, such as ('source', 'target'), got {show_value(domains)}.")
     first, second = (check_choice(domain, "domains", DOMAINS) for domain in domains)
+    if across and first == second:
+        raise InputError(f"domains: expected one source and one target, got {domains!r}.")
     return first, second
 
 

@@ -6,13 +6,14 @@ r"""Moments of rows, and of pairs of rows, that are never in one place: from sum
 - :func:`compute_pair_moments`: :math:`m = \sum w z / \sum w` and :math:`S = \sum w (z - m)(z - m)^T` over pairs
   z = [x; y], all that ridge regression, Procrustes, CCA and their like need of them.
 
-A *share* is what a block adds to a sum: a small object that is sent to wherever the rows are.
+A *share* is what a block adds to a sum, by a function that is sent to wherever the rows are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,37 +62,27 @@ class Moments:
         return float(self.variances.sum() + self.mean @ self.mean)
 
 
-@dataclass(frozen=True)
-class _ClassSums:
-    n_classes: int
-
-    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return sums (C, d) and counts (C,) by code, rows of zeros (), sparse blocks ()."""
-        if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < self.n_classes:
-            found = int(codes.max()) if codes.max() >= self.n_classes else int(codes.min())
-            raise InputError(f"codes: expected numbers from 0 to {self.n_classes - 1}, one per class, got {found}.")
-        member = sp.csr_array(
-            (np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(self.n_classes, len(codes))
-        )
-        sums: Any = member @ (sp.csr_array(X) if is_sparse(X) else X)
-        sums = sums.toarray() if is_sparse(sums) else sums
-        lengths: Any = abs(X).max(axis=1).toarray() if is_sparse(X) else np.abs(X).max(axis=1, initial=0.0)
-        zeros, counts = np.count_nonzero(lengths == 0.0), np.bincount(codes, minlength=self.n_classes)
-        return sums, counts.astype(np.float64), np.asarray(1.0 * zeros), np.asarray(1.0 * is_sparse(X))
+def _sum_classes(n_classes: int, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    """Return sums (C, d) and counts (C,) by code, rows of zeros (), sparse blocks ()."""
+    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < n_classes:
+        found = int(codes.max()) if codes.max() >= n_classes else int(codes.min())
+        raise InputError(f"codes: expected numbers from 0 to {n_classes - 1}, one per class, got {found}.")
+    member = sp.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    sums: Any = member @ (sp.csr_array(X) if is_sparse(X) else X)
+    sums = sums.toarray() if is_sparse(sums) else sums
+    lengths: Any = abs(X).max(axis=1).toarray() if is_sparse(X) else np.abs(X).max(axis=1, initial=0.0)
+    zeros, counts = np.count_nonzero(lengths == 0.0), np.bincount(codes, minlength=n_classes)
+    return sums, counts.astype(np.float64), np.asarray(1.0 * zeros), np.asarray(1.0 * is_sparse(X))
 
 
-@dataclass(frozen=True, eq=False)
-class _Deviations:
-    mean: FloatArray
-
-    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return squared deviations from the mean, summed (d,)."""
-        if is_sparse(X):
-            D, mean = sp.csr_array(X).astype(np.float64), self.mean
-            sums, squares = (np.asarray(S.sum(axis=0)).ravel() for S in (D, D.multiply(D)))
-            return (squares - 2.0 * mean * sums + X.shape[0] * mean**2,)
-        D = X - self.mean
-        return (np.einsum("ij,ij->j", D, D),)
+def _sum_deviations(mean: FloatArray, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    """Return squared deviations from the mean, summed (d,)."""
+    if is_sparse(X):
+        D = sp.csr_array(X).astype(np.float64)
+        sums, squares = (np.asarray(S.sum(axis=0)).ravel() for S in (D, D.multiply(D)))
+        return (squares - 2.0 * mean * sums + X.shape[0] * mean**2,)
+    D = X - mean
+    return (np.einsum("ij,ij->j", D, D),)
 
 
 def _check_finite(mean: FloatArray, name: str) -> None:
@@ -112,10 +103,10 @@ def compute_moments(rows: Rows, n_classes: int, name: str = "X_source") -> Momen
     if not rows.n:
         raise InputError(f"{name}: expected at least 1 row(s), got 0.")
     with np.errstate(over="ignore", invalid="ignore"):
-        sums, counts, zeros, sparse = rows.total(_ClassSums(n_classes))
+        sums, counts, zeros, sparse = rows.total(partial(_sum_classes, n_classes))
         mean = sums.sum(axis=0) / rows.n
         _check_finite(mean, name)
-        (squares,) = rows.total(_Deviations(mean))
+        (squares,) = rows.total(partial(_sum_deviations, mean))
         check_moments(mean, squares / rows.n, name)
     means, variances = sums / np.maximum(counts, 1.0)[:, None], np.maximum(squares, 0.0) / rows.n
     return Moments(counts.astype(np.intp), means, variances, int(zeros), bool(sparse))
@@ -218,7 +209,7 @@ class CoordinateRows:
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
         """Sum the shares of all blocks, where the rows are."""
-        return self.rows.total(_InCoordinates(share, self.space))
+        return self.rows.total(partial(_share_of_coordinates, share, self.space))
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
         """Yield all rows, in their order."""
@@ -229,14 +220,8 @@ class CoordinateRows:
         return CoordinateRows(self.rows.sample(n, random), self.space)
 
 
-@dataclass(frozen=True, eq=False)
-class _InCoordinates:
-    share: Share
-    space: Space
-
-    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return the share of the coordinates of a block."""
-        return self.share(self.space.coordinates(X), codes)
+def _share_of_coordinates(share: Share, space: Space, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    return share(space.coordinates(X), codes)
 
 
 @dataclass(frozen=True)
@@ -310,13 +295,12 @@ class RowPairs:
         """
         on_workers = isinstance(X, DaskRows) or isinstance(Y, DaskRows)
         X, Y = (table.X if isinstance(table, ArrayRows | DaskRows) else table for table in (X, Y))
-        tables, last = [X, Y], None if weights is None else np.asarray(weights, dtype=np.float64)[:, None]
-        layout = Layout(width(X, spaces[0]), width(Y, spaces[1]), weighted=last is not None)
+        layout = Layout(width(X, spaces[0]), width(Y, spaces[1]), weighted=weights is not None)
+        tables = [X, Y] if weights is None else [X, Y, np.asarray(weights, dtype=np.float64)[:, None]]
+        each = (*spaces, None)[: len(tables)]
         if on_workers:
-            return cls(_on_workers(tables, last, spaces, layout, codes), layout)
-        if last is not None:
-            return cls(ArrayRows(StackedColumns((*tables, last), (*spaces, None), (*numbers, None)), codes), layout)
-        return cls(ArrayRows(StackedColumns(tables, spaces, numbers), codes), layout)
+            return cls(_on_workers(tables, each, layout, codes), layout)
+        return cls(ArrayRows(StackedColumns(tables, each, (*numbers, None)[: len(tables)]), codes), layout)
 
     @property
     def n(self) -> int:
@@ -331,22 +315,17 @@ class RowPairs:
 
 
 def _on_workers(
-    tables: list[Any],
-    weights: FloatArray | None,
-    spaces: tuple[Space | None, Space | None],
-    layout: Layout,
-    codes: IntArray | None,
+    tables: list[Any], spaces: tuple[Space | None, ...], layout: Layout, codes: IntArray | None
 ) -> DaskRows:
-    """Put tables and weights into equal partitions, whose columns are stacked where they lie."""
+    """Put tables into equal partitions, whose columns are stacked where they lie."""
     array = import_dask().array
     rows = next(table for table in tables if isinstance(table, array.Array)).chunks[0]
     parts = [
         part.rechunk((rows, -1)) if isinstance(part, array.Array) else array.from_array(part, chunks=(rows, -1))
-        for part in (*tables, weights)
-        if part is not None
+        for part in tables
     ]
     dtype = np.result_type(*(part.dtype for part in parts))
-    sent = import_dask().delayed((*spaces, None)[: len(parts)], traverse=False)
+    sent = import_dask().delayed(spaces, traverse=False)
     shape = {"chunks": (rows, (layout.d + layout.weighted,)), "dtype": dtype, "meta": np.empty((0, 0), dtype)}
     Z = array.map_blocks(stack_columns, *parts, spaces=sent, **shape)
     return DaskRows(Z, None if codes is None else array.from_array(codes, chunks=(rows,)))
@@ -471,26 +450,17 @@ class CentredRows:
         return np.asarray(S + float(self.root @ self.root) * np.outer(self.mean, self.mean))
 
 
-@dataclass(frozen=True)
-class _Sums:
-    layout: Layout
-
-    def __call__(self, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return Σ w z (d,) and Σ w ()."""
-        rows, w = self.layout.parts(Z)
-        return np.asarray(rows.T @ w), np.asarray(w.sum())
+def _sum_pairs(layout: Layout, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    """Return Σ w z (d,) and Σ w ()."""
+    rows, w = layout.parts(Z)
+    return np.asarray(rows.T @ w), np.asarray(w.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class _Scatter:
-    layout: Layout
-    mean: FloatArray
-
-    def __call__(self, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return the scatter (d, d) around a mean, and the sum (d,) of the deviations from it."""
-        rows, w = self.layout.parts(Z)
-        block = CentredRows.of(rows, self.mean, w)
-        return block.scatter, block.sums
+def _scatter_pairs(layout: Layout, mean: FloatArray, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    """Return the scatter (d, d) around a mean, and the sum (d,) of the deviations from it."""
+    rows, w = layout.parts(Z)
+    block = CentredRows.of(rows, mean, w)
+    return block.scatter, block.sums
 
 
 def compute_pair_moments(pairs: RowPairs) -> PairMoments:
@@ -505,11 +475,11 @@ def compute_pair_moments(pairs: RowPairs) -> PairMoments:
     """
     layout = pairs.layout
     with np.errstate(over="ignore", invalid="ignore"):
-        sums, weight = pairs.rows.total(_Sums(layout))
+        sums, weight = pairs.rows.total(partial(_sum_pairs, layout))
         mean = sums / weight
         for columns, name in zip(layout.sides, SIDES, strict=True):
             _check_finite(mean[columns], name)
-        scatter, rest = pairs.rows.total(_Scatter(layout, mean))
+        scatter, rest = pairs.rows.total(partial(_scatter_pairs, layout, mean))
         for columns, name in zip(layout.sides, SIDES, strict=True):
             check_moments(mean[columns], np.diagonal(scatter)[columns] / weight, name)
     # A long sum is off by more than the rounding of its terms: the mean of the deviations is subtracted, too.

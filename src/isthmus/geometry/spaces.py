@@ -54,8 +54,7 @@ class FeatureSpace:
 
     n_features: int
     kernel: Kernel = field(default_factory=Linear)
-    # Whether what lies outside the coordinates is zero, or ignored.
-    complete: bool = True
+    complete: bool = True  # Nothing lies outside the coordinates.
 
     @property
     def dimension(self) -> int:
@@ -65,14 +64,6 @@ class FeatureSpace:
     def coordinates(self, X: Matrix) -> Matrix:
         """Return coordinates (n, r) of rows (n, d): the rows, as they are or of unit length, dense or sparse."""
         return _unit_rows(X) if isinstance(self.kernel, Cosine) else X
-
-    def outside(self, X: Matrix, C: FloatArray) -> FloatArray:
-        """Return squared lengths (n,) outside the span, for rows with coordinates C: zeros."""
-        return np.zeros(X.shape[0])
-
-    def outside_products(self, A: Matrix, B: Matrix, CA: FloatArray, CB: FloatArray) -> FloatArray:
-        """Return inner products (n, m) of what lies outside the span: zeros."""
-        return np.zeros((A.shape[0], B.shape[0]))
 
     def basis(self) -> FloatArray:
         """Return the basis (d, r) in terms of the features: the identity."""
@@ -135,8 +126,6 @@ class KernelSpace:
 
     def outside(self, X: Matrix, C: FloatArray) -> FloatArray:
         """Return squared lengths (n,) outside the span: k(x, x) minus the squared length of the coordinates."""
-        if self.complete:
-            return np.zeros(X.shape[0])
         total = self.kernel.diagonal(centre_rows(X, self.centre))
         rest = total - squared_norms(C)
         if (rest < -SHORTER * total).any():
@@ -145,8 +134,6 @@ class KernelSpace:
 
     def outside_products(self, A: Matrix, B: Matrix, CA: FloatArray, CB: FloatArray) -> FloatArray:
         """Return inner products (n, m) outside the span: k(a, b) minus the inner products of the coordinates."""
-        if self.complete:
-            return np.zeros((A.shape[0], B.shape[0]))
         return self.kernel.gram(centre_rows(A, self.centre), centre_rows(B, self.centre)) - CA @ CB.T
 
     def basis(self) -> FloatArray:
@@ -251,7 +238,14 @@ def span_of_features(domain: Domain, rows: IntArray, kernel: Kernel | None = Non
 
 
 def span_of_kernel(
-    domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str, every_row: bool, mean: bool, name: str
+    domain: Domain,
+    rows: IntArray,
+    kernel: Kernel,
+    *,
+    name: str,
+    outside: str = "identity",
+    every_row: bool = False,
+    mean: bool = True,
 ) -> DomainSpan:
     """Return a domain in coordinates of a kernel, which is resolved on all rows; ``rows`` are the training rows.
 
@@ -309,16 +303,8 @@ def _span_rows_and_mean(
     C, pivots = pivoted_cholesky(K)
     places = np.flatnonzero(pivots == m)
     averaged = X if len(places) and not isinstance(kernel, Linear) else None
-    space = KernelSpace(
-        kernel,
-        R[pivots] if averaged is None else R[pivots[pivots != m]],
-        C[pivots],
-        X.shape[1],
-        complete=False,
-        centre=centre,
-        averaged=averaged,
-        place=int(places[0]) if averaged is not None else 0,
-    )
+    landmarks, place = (R[pivots], 0) if averaged is None else (R[pivots[pivots != m]], int(places[0]))
+    space = KernelSpace(kernel, landmarks, C[pivots], X.shape[1], False, centre, averaged, place)
     squared = float(kernel.diagonal(X).mean())
     variance = squared - float(K[m, m])
     return DomainSpan(space, C[:m], y[rows], C[m], variance if variance > CANCELLED * squared else 0.0, squared)
@@ -406,18 +392,10 @@ class JointSpace:
     pairs: KnownPairs | None = None
 
     @classmethod
-    def of(
-        cls,
-        domains: TwoDomains,
-        kernels: tuple[Kernel, Kernel],
-        *,
-        outside: str = "identity",
-        every_row: bool = False,
-        mean: bool = True,
-    ) -> JointSpace:
+    def of(cls, domains: TwoDomains, kernels: tuple[Kernel, Kernel], **options: Any) -> JointSpace:
         """Build the joint space under two kernels; the options are those of :func:`span_of_kernel`."""
         source, target = (
-            span_of_kernel(domain, rows, kernel, outside=outside, every_row=every_row, mean=mean, name=name)
+            span_of_kernel(domain, rows, kernel, name=name, **options)
             for (name, domain, rows), kernel in zip(_sides(domains), kernels, strict=True)
         )
         return cls(source, target, len(domains.classes), _places(domains))

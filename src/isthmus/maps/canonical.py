@@ -96,7 +96,8 @@ class PairedRows:
         h, g = (_scales(each, gamma) for each in self.axes)
         T = h[:, None] * self._across * g
         if T.shape[0] > T.shape[1]:
-            return None if (S := self._swap_sides().cosines(gamma, power, B, A)) is None else S.T
+            swapped = PairedRows(self.rows[::-1], self.axes[::-1], self.weights[::-1], self.sums[::-1])
+            return None if (S := swapped.cosines(gamma, power, B, A)) is None else S.T
         if not T.size:  # constant rows
             return None
         values, U = sla.eigh(T @ T.T, driver="evd", check_finite=False)
@@ -107,10 +108,6 @@ class PairedRows:
         # With T = U σ Vᵀ, the other side's weighted directions V σᵖ are Tᵀ U σᵖ⁻¹.
         P, Q = (A * h) @ U, (B * g) @ (T.T @ (U / np.sqrt(values[kept])))
         return np.asarray(unit_rows(P) @ unit_rows(Q).T)
-
-    def _swap_sides(self) -> PairedRows:
-        rows, axes, weights, sums = self.rows, self.axes, self.weights, self.sums
-        return PairedRows(rows[::-1], axes[::-1], weights[::-1], sums[::-1])
 
     def _whitened_svd(self, scales: list[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return U, the singular values, and V of the whitened C_st, along the axes."""

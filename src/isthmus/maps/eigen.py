@@ -7,7 +7,7 @@ one set of coordinates for paired rows. Residuals are computed from the matrices
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as sla
@@ -68,10 +68,8 @@ class JointDirections:
 
     def without(self, dropped: BoolArray) -> JointDirections:
         """Return those that are not dropped (k,)."""
-        kept = np.flatnonzero(~dropped)
-        return JointDirections(
-            self.source[:, kept], self.target[:, kept], self.values[kept], self.residual, self.tied
-        )
+        kept = ~dropped
+        return replace(self, source=self.source[:, kept], target=self.target[:, kept], values=self.values[kept])
 
 
 @short_repr

@@ -453,28 +453,9 @@ def _median_distance(X: FloatArray) -> float:
 HELD_OUT = 4
 
 
-@dataclass(frozen=True, eq=False)
-class LowRankFit:
-    """A regression of low rank that was fitted.
-
-    Parameters
-    ----------
-    map : AffineMap
-        Inputs to outputs.
-    rank : int
-        The rank of its linear part.
-    penalty : float
-        λ of the ridge regression that it is a part of.
-    """
-
-    map: AffineMap
-    rank: int
-    penalty: float
-
-
 def fit_low_rank(
     X: FloatArray, Y: FloatArray, *, weights: FloatArray | None = None, rank: int | None = None
-) -> LowRankFit:
+) -> AffineMap:
     r"""Fit outputs Y (n, e) from inputs X (n, d) by a linear map of rank r, and an intercept.
 
     .. math:: \min_{\mathrm{rank}\, W \le r} \sum_i w_i \lVert y_i - m_y - W^T (x_i - m_x) \rVert^2
@@ -498,16 +479,14 @@ def fit_low_rank(
     Examples
     --------
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    >>> fit = fit_low_rank(X, X @ [[1.0, 2.0], [3.0, 6.0]], rank=1)
-    >>> fit.rank, fit.map(np.array([[2.0, 1.0]])).round(2)
-    (1, array([[ 5., 10.]]))
+    >>> fit_low_rank(X, X @ [[1.0, 2.0], [3.0, 6.0]], rank=1)(np.array([[2.0, 1.0]])).round(2)
+    array([[ 5., 10.]])
     """
     if rank is None:
         rank = _choose_rank(X, Y, weights)
     fit, V = _ridge_and_directions(X, Y, weights)
     kept = V[:, :rank]
-    W = (fit.map.W @ kept) @ kept.T
-    return LowRankFit(AffineMap(W, fit.map.input_mean, fit.map.output_mean), kept.shape[1], fit.penalty)
+    return AffineMap((fit.map.W @ kept) @ kept.T, fit.map.input_mean, fit.map.output_mean)
 
 
 def _ridge_and_directions(X: FloatArray, Y: FloatArray, weights: FloatArray | None) -> tuple[RidgeFit, FloatArray]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from isthmus._core.linalg import conjugate_gradients
 from isthmus._core.rows import Rows
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, short_repr
 from isthmus.exceptions import InputError
-from isthmus.solvers.logdet import Compact, check_range
+from isthmus.solvers.logdet import Point, check_range
 from isthmus.solvers.result import IterativeSolver, relative_gap
 
 
@@ -83,12 +83,10 @@ def _as_start(W: FloatArray | None, shape: tuple[int, int]) -> FloatArray:
     return np.zeros(shape) if W is None else np.array(W, dtype=np.float64)
 
 
-class HingeCertificate(Compact):
+class HingeCertificate(Point):
     """The gap that the gradient at a matrix W proves, however value and gradient were computed."""
 
-    problem: Any
     W: FloatArray
-    primal: Any  # a number: a field of one point, computed when needed by the other
     gradient: Any
 
     def along(self, V: FloatArray) -> Callable[[float], Any]:
@@ -100,15 +98,10 @@ class HingeCertificate(Compact):
         """The Frobenius norm of the gradient."""
         return float(np.linalg.norm(self.gradient))
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """No matrix has a value lower than f(W) by more than this: ‖∇f‖²/4, as f − ‖·‖² is convex."""
         return 0.25 * self.gradient_norm**2
-
-    @property
-    def dual(self) -> float:
-        """A lower bound of f at every matrix."""
-        return float(self.primal - self.gap)
 
     @property
     def scale(self) -> float:
@@ -291,7 +284,7 @@ class HingeBlocks:
 
     def at(self, W: FloatArray) -> HingeBlockPoint:
         """Return a point of the problem, with its value and its gradient: one pass."""
-        loss, G = self.rows.total(_Hinges(self.axes @ (W @ self.target.T), self.sign, self.bound))
+        loss, G = self.rows.total(partial(_sum_hinges, self.axes @ (W @ self.target.T), self.sign, self.bound))
         gradient = 2.0 * (W - self.weight * (self.axes.T @ G @ self.target))
         return HingeBlockPoint(self, W, float(np.vdot(W, W) + self.weight * loss), gradient)
 
@@ -314,17 +307,13 @@ class HingeBlockPoint(HingeCertificate):
     gradient: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class _Hinges:
-    products: FloatArray  # Q W Yᵀ (d, n_l).
-    sign: FloatArray
-    bound: FloatArray
-
-    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return Σ h² () and Σ x (δ h)ᵀ (d, n_l)."""
-        X, sign = X.astype(np.float64), self.sign[codes]
-        h = np.maximum(sign * (self.bound[codes] - X @ self.products), 0.0)
-        return np.asarray(np.vdot(h, h)), np.asarray(X.T @ (sign * h))
+def _sum_hinges(
+    products: FloatArray, sign: FloatArray, bound: FloatArray, X: Matrix, codes: IntArray
+) -> tuple[FloatArray, ...]:
+    """Return Σ h² () and Σ x (δ h)ᵀ (d, n_l) of a block, from Q W Yᵀ (d, n_l)."""
+    X, sign = X.astype(np.float64), sign[codes]
+    h = np.maximum(sign * (bound[codes] - X @ products), 0.0)
+    return np.asarray(np.vdot(h, h)), np.asarray(X.T @ (sign * h))
 
 
 @dataclass(frozen=True)

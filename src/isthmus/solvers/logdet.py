@@ -3,8 +3,8 @@ r"""The LogDet problem: bounds on the distances of pairs, small mean shifts, and
 The primal and the dual stand in :class:`LogDetProblem`. The parts, from the bottom up:
 
 - :class:`Pairs` and :class:`Alignment` are the bounds and the shifts, :class:`Prior` the precision P of the shifts.
-- The rows A are replaced by a factor F (n, r) with :math:`F F^T = A P^{-1} A^T` (:func:`row_factor`), in whose r
-  coordinates the prior is the identity; F = A U with a basis U (d, r) that no iteration needs.
+- The rows A are replaced by a factor F (n, r) with :math:`F F^T = A P^{-1} A^T`, in whose r coordinates the prior
+  is the identity; F = A U with a basis U (d, r) that no iteration needs.
 - :class:`PairGraph` has sums over all pairs as products with a graph Laplacian: :math:`\sum w z z^T = F^T L_w F`.
 - :class:`DualPoint` is a vector of multipliers with the Cholesky factor of :math:`I + F^T L_w F` and both values.
 """
@@ -67,7 +67,8 @@ class Pairs:
     def __post_init__(self) -> None:
         for name in ("left", "right"):
             run = getattr(self, name)
-            if not isinstance(run, slice) or run.step is not None or not _is_run(run.start, run.stop):
+            ends = (run.start, run.stop) if isinstance(run, slice) and run.step is None else (None,)
+            if not (all(isinstance(end, numbers.Integral) for end in ends) and 0 <= run.start <= run.stop):
                 raise InputError(f"pairs.{name}: expected a slice of row numbers from first to last, got {run!r}.")
         shape = self.shape
         for name in ("sign", "weight", "bound"):
@@ -133,11 +134,6 @@ def check_range(sizes: ArrayLike, name: str, power: int = 1) -> None:
         raise InputError(f"{name}: expected sizes from {1.0 / high:.0e} to {high:.0e}, got {bad[0]:.3g}.")
 
 
-def _is_run(start: Any, stop: Any) -> bool:
-    whole = all(isinstance(value, numbers.Integral) for value in (start, stop))
-    return whole and 0 <= start <= stop
-
-
 def _fill(values: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     try:
@@ -176,21 +172,6 @@ class Prior:
         r"""Return :math:`P^{-1} B` for columns ``B`` (d, k)."""
         Z = self._scaled
         return np.asarray(B - Z.T @ np.linalg.solve(np.eye(len(Z)) + Z @ Z.T, Z @ B))
-
-
-def row_factor(rows: FloatArray, prior: Prior) -> tuple[FloatArray, IntArray | None]:
-    """Return F (n, r), and the numbers of r rows that span all of them; None where d ≤ n, and the columns do."""
-    n, d = rows.shape
-    if d <= n:
-        return np.ascontiguousarray(prior.power(-0.5, rows.T).T), None
-    return pivoted_cholesky(rows @ prior.solve(rows.T), name=None)
-
-
-def make_basis(rows: FloatArray, prior: Prior, F: FloatArray, spanning: IntArray | None) -> FloatArray:
-    """Return U (d, r), with ``F = rows @ U`` and ``Uᵀ P U = I`` up to rounding."""
-    if spanning is not None:
-        return np.asarray(sla.solve_triangular(F[spanning], prior.solve(rows[spanning].T).T, lower=True).T)
-    return prior.power(-0.5, np.eye(rows.shape[1]))
 
 
 # Rows up to which products with the Hessian are in double precision.
@@ -350,9 +331,31 @@ class Compact:
         return {name: value for name, value in vars(self).items() if name in names or isinstance(value, float)}
 
 
+class Point(Compact):
+    """An iterate, as the loop and the result of a solver need it. The loop keeps a copy of the best one."""
+
+    problem: Any  # Its ``value(W)`` is the objective at :meth:`components`; its ``start(given)`` a feasible point.
+    primal: Any  # The objective here: a field of one point, computed when needed by others.
+    gap: Any  # Primal less dual, with all the digits that it has.
+
+    @property
+    def dual(self) -> float:
+        """A lower bound of the objective everywhere."""
+        return float(self.primal - self.gap)
+
+    @property
+    def scale(self) -> float:
+        """The unit of a relative gap: the objective, or one nat where the objective is smaller than that."""
+        return float(max(1.0, abs(self.primal), abs(self.dual) if np.isfinite(self.gap) else 0.0))
+
+    def components(self) -> FloatArray:
+        """Return the matrix that the caller gets."""
+        raise NotImplementedError
+
+
 @short_repr
 @dataclass(frozen=True, eq=False)
-class DualPoint(Compact):
+class DualPoint(Point):
     """Multipliers w; all else follows from them, and from the problem's data."""
 
     problem: LogDetProblem
@@ -412,15 +415,10 @@ class DualPoint(Compact):
         trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
         return trace + self._logdet + self.problem.graph.loss(self.distances)
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """No matrix has an objective lower than the primal value by more than this."""
         return self.primal - self.dual
-
-    @property
-    def scale(self) -> float:
-        """The unit of a relative gap: the objective, or one nat where the objective is smaller than that."""
-        return max(1.0, abs(self.primal), abs(self.dual))
 
     @cached_property
     def slack(self) -> FloatArray:
@@ -442,11 +440,6 @@ class DualPoint(Compact):
         inner = Q @ ((self.inverse.T - np.eye(len(self.inverse))) @ Q.T)
         inner[np.diag_indices_from(inner)] += 1.0
         return prior.power(-0.5, inner)
-
-    def matrix(self) -> FloatArray:
-        r"""Return :math:`M = (P + \sum w z z^T)^{-1}`, (d, d)."""
-        W = self.components()
-        return np.asarray(W @ W.T)
 
 
 @short_repr
@@ -547,7 +540,11 @@ class LogDetProblem(Compact):
 
     @cached_property
     def _factor(self) -> tuple[FloatArray, IntArray | None]:
-        return row_factor(self._points, self.prior)
+        """F (n, r), and the numbers of r rows that span all of them; None where d ≤ n, and the columns do."""
+        rows, prior = self._points, self.prior
+        if rows.shape[1] <= len(rows):
+            return np.ascontiguousarray(prior.power(-0.5, rows.T).T), None
+        return pivoted_cholesky(rows @ prior.solve(rows.T), name=None)
 
     @property
     def factor(self) -> FloatArray:
@@ -562,8 +559,12 @@ class LogDetProblem(Compact):
         return np.ascontiguousarray(self.prior.power(-0.5, half.T))
 
     def basis(self) -> FloatArray:
-        """Return U (d, r), the basis itself, which no iteration needs."""
-        return make_basis(self._points, self.prior, *self._factor)
+        """Return the basis U (d, r), with F = A U and Uᵀ P U = I up to rounding; no iteration needs it."""
+        F, spanning = self._factor
+        if spanning is None:
+            return self.prior.power(-0.5, np.eye(self.rows.shape[1]))
+        right = self.prior.solve(self._points[spanning].T).T
+        return np.asarray(sla.solve_triangular(F[spanning], right, lower=True).T)
 
     @property
     def n_pairs(self) -> int:

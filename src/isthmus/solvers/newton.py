@@ -55,7 +55,7 @@ from isthmus._core.linalg import conjugate_gradients
 from isthmus._core.threads import cap_threads
 from isthmus._core.validation import FloatArray, IntArray
 from isthmus.exceptions import ConvergenceWarning
-from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
+from isthmus.solvers.blocks.problem import BlockProblem, as_blocks, pair_multipliers
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.logdet import MOST_DOUBLE, DualPoint, LogDetProblem, curvature
 from isthmus.solvers.result import Callback, IterativeSolver, Result, Status, relative_gap, warn_if_not_optimal
@@ -465,10 +465,7 @@ def as_multipliers(problem: LogDetProblem, start: FloatArray | None) -> FloatArr
     """Return multipliers to start from: as they are given, or those of a factor W (d, d) of a metric."""
     if start is None or np.ndim(start) != 2:
         return start
-    graph, distances = problem.graph, problem.distances(np.asarray(start, dtype=np.float64))
-    with np.errstate(divide="ignore"):
-        w = graph.weight * (1.0 / graph.bound - 1.0 / distances)
-    return np.where(graph.sign * w > 0.0, w, 0.0)
+    return pair_multipliers(problem, np.asarray(start, dtype=np.float64))
 
 
 def along_grid(
@@ -498,7 +495,11 @@ def _extrapolate_start(corners: tuple[FloatArray | None, ...], neighbour: Result
     """Extrapolate a factor of the metric from three corners of a cell, or take the start of the neighbour."""
     known = [corner for corner in corners if corner is not None]
     if len(known) < 3:
-        return None if neighbour is None else warm_start(neighbour)
+        if neighbour is None:
+            return None
+        # Multipliers are better than a factor, where they are not too many: with another λ1 they make another metric,
+        # nearer to the new optimum than the old one.
+        return neighbour.multipliers if isinstance(neighbour.problem, LogDetProblem) else neighbour.components()
     # Logarithms of metrics are a vector space: a parallelogram in them is again a metric.
     values, axes = sla.eigh(known[0] + known[1] - known[2], driver="evd")
     return np.asarray(axes * np.exp(0.5 * values))
@@ -511,11 +512,3 @@ def _logarithm(result: Result[Any]) -> FloatArray | None:
     values, axes = sla.eigh(result.matrix(), driver="evd")
     values = np.maximum(values, np.finfo(np.float64).eps * values.max(initial=1.0))
     return np.asarray((axes * np.log(values)) @ axes.T)
-
-
-def warm_start(result: Result[Any]) -> FloatArray:
-    """Return the start of the next problem: multipliers, or the metric's factor where there are too many of those.
-
-    Multipliers are better: with another λ1 they make another metric, nearer to the new optimum than the old one.
-    """
-    return result.multipliers if isinstance(result.problem, LogDetProblem) else result.components()

@@ -1,6 +1,6 @@
 """One loop and one result for all solvers.
 
-A solver is a generator of points, each with a primal value, a dual value and a gap (:class:`Point`). The loop of
+A solver is a generator of points, each with a primal value, a dual value and a gap. The loop of
 :class:`IterativeSolver` consumes it until the gap is closed. The :class:`Result` can defend itself: it measures
 again, from the data, the matrix that the caller gets, and is optimal only if the gap of that is closed.
 """
@@ -20,35 +20,7 @@ import numpy as np
 from isthmus._core.threads import cap_threads
 from isthmus._core.validation import FloatArray, check_number
 from isthmus.exceptions import ConvergenceWarning, NotConvergedError, warn
-from isthmus.solvers.logdet import Compact, DualPoint, LogDetProblem
-
-
-class Point(Protocol):
-    """An iterate, as the loop and the result need it. The loop keeps a copy of the best one."""
-
-    @property
-    def problem(self) -> Any:
-        """The problem, whose ``value(W)`` is the objective at :meth:`components`."""
-
-    @property
-    def primal(self) -> float:
-        """The objective here."""
-
-    @property
-    def dual(self) -> float:
-        """A lower bound of the objective everywhere."""
-
-    @property
-    def gap(self) -> float:
-        """Primal less dual, with all the digits that it has."""
-
-    @property
-    def scale(self) -> float:
-        """The unit of a relative gap."""
-
-    def components(self) -> FloatArray:
-        """Return the matrix that the caller gets."""
-
+from isthmus.solvers.logdet import Compact, DualPoint, LogDetProblem, Point
 
 PointT = TypeVar("PointT", bound=Point)
 
@@ -147,8 +119,7 @@ class Result(Compact, Generic[PointT]):
     @property
     def distances(self: Result[Any]) -> list[FloatArray]:
         """Squared distances of all pairs under :meth:`matrix`, one array per block of pairs."""
-        distances: list[FloatArray] = self.point.problem.block_distances(self.components())
-        return distances
+        return list(self.point.problem.block_distances(self.components()))
 
     def matrix(self: Result[Any]) -> FloatArray:
         """Return the metric M (d, d), positive definite."""
@@ -178,14 +149,6 @@ def _compute_components(problem: Any, point: Point) -> FloatArray:
 
 
 Callback: TypeAlias = Callable[[TracePoint], None]
-PointT_co = TypeVar("PointT_co", bound=Point, covariant=True)
-
-
-class Problem(Protocol[PointT_co]):
-    """A problem, as the loop needs it: a place to start."""
-
-    def start(self, given: FloatArray | None = None, /) -> PointT_co:
-        """Return a feasible point, from the solution of a similar problem if that is given."""
 
 
 class Solver(Protocol):
@@ -222,7 +185,7 @@ class IterativeSolver(Generic[PointT]):
 
     @cap_threads
     def solve(
-        self, problem: Problem[PointT], start: FloatArray | None = None, callback: Callback | None = None
+        self, problem: Any, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Result[PointT]:
         """Iterate until the gap is closed or ``max_iter`` is reached.
 
@@ -238,7 +201,7 @@ class IterativeSolver(Generic[PointT]):
         """
         began = time.perf_counter()
         trace: list[TracePoint] = []
-        best = problem.start(start)
+        best: PointT = problem.start(start)
         status, smallest = Status.STALLED, np.inf
         for iteration, point in enumerate(self.iterates(best)):
             gap, seconds = relative_gap(point.gap, point.scale), time.perf_counter() - began
@@ -256,16 +219,12 @@ class IterativeSolver(Generic[PointT]):
                 status = Status.ITERATION_LIMIT
                 break
         del point  # its matrices are not needed for the certificate, which has some of its own
-        result = _verify_status(Result(best, status, self.tol, tuple(trace), type(self).__name__))
+        result = Result(best, status, self.tol, tuple(trace), type(self).__name__)
+        # Optimal only if the matrix that the caller gets is.
+        if status is Status.OPTIMAL and not abs(result.relative_gap) <= self.tol:
+            result = replace(result, status=Status.INEXACT)
         warn_if_not_optimal(result, self.max_iter)
         return result
-
-
-def _verify_status(result: Result[Any]) -> Result[Any]:
-    """Return the result, optimal only if the matrix that the caller gets is."""
-    if result.status is Status.OPTIMAL and not abs(result.relative_gap) <= result.tolerance:
-        return replace(result, status=Status.INEXACT)
-    return result
 
 
 def warn_if_not_optimal(result: Result[Any], max_iter: int) -> None:

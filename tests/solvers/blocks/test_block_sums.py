@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from isthmus._core.rows import ArrayRows
 from isthmus._core.threads import add_parts, cap_inner_threads, n_threads, single_threaded_blas, sum_over_items
 from isthmus.exceptions import InputError
-from isthmus.solvers.blocks.problem import BlockProblem, PassShare, evaluate_metric, reduce_problem
+from isthmus.solvers.blocks.problem import BlockProblem, evaluate_metric, reduce_problem, sum_block
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.logdet import Alignment
 
@@ -119,7 +120,7 @@ def test_a_pass_is_the_sum_of_its_blocks(dtype):
     task, _ = reduce_problem(problem(rows))
     L = np.linalg.cholesky(np.eye(task.d) + 0.1)
     at = evaluate_metric(task, rows, L, dtype)
-    share = PassShare(at.frame.metric)
+    share = partial(sum_block, at.frame.metric)
     with threadpool_limits(2, user_api="blas"):
         total = rows.total(share)
     parts = [share(X, codes) for X, codes in rows.blocks(701)]
@@ -149,7 +150,7 @@ def test_what_travels_does_not_grow_with_the_rows():
     for n in (300, 6000):
         rows = array_rows(n)
         task, _ = reduce_problem(problem(rows))
-        share = PassShare(evaluate_metric(task, rows, np.eye(task.d)).frame.metric)
+        share = partial(sum_block, evaluate_metric(task, rows, np.eye(task.d)).frame.metric)
         sizes.append((len(pickle.dumps(share)), len(pickle.dumps(rows.total(share)))))
     assert sizes[0] == sizes[1]
 
@@ -157,7 +158,7 @@ def test_what_travels_does_not_grow_with_the_rows():
 def test_a_share_does_the_same_after_its_journey():
     rows = array_rows(300)
     task, _ = reduce_problem(problem(rows))
-    share = PassShare(evaluate_metric(task, rows, np.eye(task.d)).frame.metric)
+    share = partial(sum_block, evaluate_metric(task, rows, np.eye(task.d)).frame.metric)
     for found, expected in zip(
         pickle.loads(pickle.dumps(share))(rows.X, rows.codes), share(rows.X, rows.codes), strict=True
     ):
@@ -167,7 +168,7 @@ def test_a_share_does_the_same_after_its_journey():
 def test_no_rows_have_sums_too():
     rows = ArrayRows(np.empty((0, 4)), np.empty(0, dtype=int))
     task, _ = reduce_problem(problem(array_rows(30)))
-    loss, *sums = rows.total(PassShare(evaluate_metric(task, array_rows(30), np.eye(task.d)).frame.metric))
+    loss, *sums = rows.total(partial(sum_block, evaluate_metric(task, array_rows(30), np.eye(task.d)).frame.metric))
     assert loss == 0.0
     assert not any(part.any() for part in sums)
 

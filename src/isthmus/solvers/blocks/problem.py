@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,7 +118,18 @@ class BlockProblem:
 
     def value(self, W: FloatArray) -> float:
         """Return the objective at W Wᵀ, in double precision; infinite where that is not definite."""
-        return objective_value(self, W)
+        task, rows = reduce_problem(self)
+        try:
+            logdet = 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(W @ W.T))).sum())
+        except np.linalg.LinAlgError:
+            return np.inf
+        frame = WhitenedFrame(task, task.restrict(W), np.float64)
+        Z, shifts = task.shifts @ frame.L, self.penalty.rows @ W
+        loss = float(rows.total(partial(sum_losses, frame.metric))[0])
+        loss += pair_losses(np.einsum("ij,ij->i", Z, Z), shift_bounds(task))[0]
+        loss += float(self.penalty.weight @ np.einsum("ij,ij->i", shifts, shifts))
+        value = float(np.einsum("ij,ij->", W, W)) - logdet - len(W) + loss
+        return value if np.isfinite(value) else np.inf
 
     def block_distances(self, W: FloatArray) -> list[FloatArray]:
         """Return squared distances under W Wᵀ: of all pairs (n_s, n_l), and of any constrained shifts (K, 1)."""
@@ -180,9 +191,6 @@ class Sums(NamedTuple):
     rows: FloatArray
     across: FloatArray
     target: FloatArray
-
-    def __add__(self, other: Any) -> Sums:
-        return Sums(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class PairBounds(NamedTuple):
@@ -467,28 +475,29 @@ class Place:
         return self.gap / max(1.0, abs(self.primal), abs(self.primal - self.gap)) if self.gap < np.inf else np.inf
 
 
-@dataclass(frozen=True, eq=False)
-class PassShare:
-    """The share of a block in a pass: its pairs' loss, and their :class:`Sums`. It is sent to where the rows are."""
+def sum_block(metric: BlockMetric, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    """Return the share of a block in a pass: its pairs' loss (), and their :class:`Sums`."""
+    T = metric.rows(X)
+    across, target = np.empty((T.shape[1], len(metric.lengths))), np.empty(len(metric.lengths))
+    loss, degrees = 0.0, np.zeros(len(T), dtype=T.dtype)
+    for strip in metric.strips():
+        part, W = pair_losses(metric.distances(T, strip), metric.select_bounds(codes, strip))
+        loss, degrees = loss + part, degrees + W.sum(axis=1)
+        across[:, strip], target[strip] = T.T @ W, W.sum(axis=0, dtype=np.float64)
+    return np.asarray(loss), *Sums(metric.squares(T, degrees), across, target)
 
-    metric: BlockMetric
 
-    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return the loss (), and sums over the pairs of a block."""
-        metric, T = self.metric, self.metric.rows(X)
-        across, target = np.empty((T.shape[1], len(metric.lengths))), np.empty(len(metric.lengths))
-        loss, degrees = 0.0, np.zeros(len(T), dtype=T.dtype)
-        for strip in metric.strips():
-            part, W = pair_losses(metric.distances(T, strip), metric.select_bounds(codes, strip))
-            loss, degrees = loss + part, degrees + W.sum(axis=1)
-            across[:, strip], target[strip] = T.T @ W, W.sum(axis=0, dtype=np.float64)
-        return np.asarray(loss), *Sums(metric.squares(T, degrees), across, target)
+def sum_losses(metric: BlockMetric, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+    """Return the loss () of a block's pairs alone, which takes two thirds of the time of :func:`sum_block`."""
+    T = metric.rows(X)
+    strips = ((metric.distances(T, strip), metric.select_bounds(codes, strip)) for strip in metric.strips())
+    return (np.asarray(sum(pair_losses(*strip)[0] for strip in strips)),)
 
 
 def evaluate_metric(task: ReducedProblem, rows: Rows, L: FloatArray, dtype: DTypeLike = np.float32) -> Place:
     """Evaluate a metric by one pass over all rows."""
     frame = WhitenedFrame(task, L, dtype)
-    loss, *sums = rows.total(PassShare(frame.metric))
+    loss, *sums = rows.total(partial(sum_block, frame.metric))
     Z = task.shifts @ L
     share, w = pair_losses(np.einsum("ij,ij->i", Z, Z), shift_bounds(task))
     E = L.T @ task.precision @ L + frame.assemble(Sums(*sums)) + (Z.T * w) @ Z
@@ -517,21 +526,6 @@ def pair_losses(distances: FloatArray, bounds: PairBounds) -> tuple[float, Float
     losses -= 1.0
     losses *= bounds.weight
     return float(losses.sum(dtype=np.float64)), W
-
-
-def objective_value(problem: BlockProblem, W: FloatArray) -> float:
-    """Return the objective at W Wᵀ, in double precision; infinite where that is not definite."""
-    task, rows = reduce_problem(problem)
-    try:
-        logdet = 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(W @ W.T))).sum())
-    except np.linalg.LinAlgError:
-        return np.inf
-    loss = evaluate_metric(task, rows, task.restrict(W), np.float64).loss
-    penalty = problem.penalty
-    shifts = penalty.rows @ W
-    loss += float(penalty.weight @ np.einsum("ij,ij->i", shifts, shifts))
-    value = float(np.einsum("ij,ij->", W, W)) - logdet - len(W) + loss
-    return value if np.isfinite(value) else np.inf
 
 
 def pair_multipliers(problem: Any, W: FloatArray) -> FloatArray:

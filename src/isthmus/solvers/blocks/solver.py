@@ -23,7 +23,7 @@ path; a long step halves the bend of the next one, a short step doubles it.
 rests on the gap of a pass over all rows in double precision.
 
 **Newton system.** In the frame of a metric, from the sample of rows, with a preconditioner
-(:class:`Curvature`, :class:`Preconditioner`):
+(:class:`Curvature`, :func:`make_preconditioner`):
 
 .. math:: \sum_{ij} c_{ij} (\hat z_{ij}^T D \hat z_{ij})\, \hat z_{ij} \hat z_{ij}^T
    + \tfrac12 (E_\kappa D + D E_\kappa) = I - E, \qquad c = \lambda/d^4 \;\text{where the bound is broken}
@@ -36,7 +36,7 @@ with :math:`\sum c \hat z \hat z^T = C` and :math:`\sum c = N`, the sum would be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,7 +63,7 @@ from isthmus.solvers.blocks.problem import (
     reduce_problem,
     shift_bounds,
 )
-from isthmus.solvers.logdet import Compact, LogDetProblem
+from isthmus.solvers.logdet import LogDetProblem, Point
 from isthmus.solvers.result import Callback, IterativeSolver, Result
 
 MOST_PRODUCTS = 40
@@ -142,25 +142,8 @@ def _second(distances: FloatArray, bounds: PairBounds, factor: float) -> FloatAr
     return np.asarray(inverse)
 
 
-@dataclass(frozen=True, eq=False)
-class Preconditioner:
-    """The inverse of the normal approximation, on the axes of C; single precision is good enough for it."""
-
-    axes: FloatArray
-    diagonal: FloatArray
-    v: FloatArray
-    scale: float
-
-    def __call__(self, G: FloatArray) -> FloatArray:
-        """Return the product with a symmetric G (d, d)."""
-        g = self.axes.T @ np.asarray(G, dtype=self.axes.dtype) @ self.axes
-        h = g / self.diagonal
-        h[np.diag_indices_from(h)] -= self.scale * float(np.diagonal(g) @ self.v) * self.v
-        return np.asarray(self.axes @ h @ self.axes.T, dtype=np.float64)
-
-
-def make_preconditioner(H: Curvature) -> Preconditioner:
-    """Make the preconditioner from the second moments of the sample."""
+def make_preconditioner(H: Curvature) -> Callable[[FloatArray], FloatArray]:
+    """Make the inverse of the normal approximation, on the axes of C, from the second moments of the sample."""
     frame, Z = H.frame, H.shifts
     total = float(H.shift_c.sum()) + sum(float(part.c.sum(dtype=np.float64)) for part in H.parts)
     sums = sum_over_items(lambda part: frame.metric.sums(part.T, part.c), H.parts)
@@ -170,14 +153,17 @@ def make_preconditioner(H: Curvature) -> Preconditioner:
     e = np.ones(len(C)) if H.upper is None else np.einsum("ij,ij->j", axes, H.upper @ axes)
     diagonal = 0.5 * (e[:, None] + e) + (2.0 / total) * np.outer(values, values)
     v = values / np.diagonal(diagonal)
+    # Single precision is good enough for it.
     axes, diagonal, v = (np.asarray(array, dtype=frame.dtype) for array in (axes, diagonal, v))
-    return Preconditioner(axes, diagonal, v, 1.0 / (total + float(values @ v)))
+    scale = 1.0 / (total + float(values @ v))
 
+    def precondition(G: FloatArray) -> FloatArray:
+        g = axes.T @ np.asarray(G, dtype=axes.dtype) @ axes
+        h = g / diagonal
+        h[np.diag_indices_from(h)] -= scale * float(np.diagonal(g) @ v) * v
+        return np.asarray(axes @ h @ axes.T, dtype=np.float64)
 
-def solve_direction(H: Curvature, R: FloatArray, tolerance: float) -> FloatArray:
-    """Solve H D = R by conjugate gradients, to a part of the residual."""
-    x = conjugate_gradients(H, R, make_preconditioner(H), tolerance, MOST_PRODUCTS)
-    return np.asarray(0.5 * (x + x.T))
+    return precondition
 
 
 TRIALS = 12
@@ -330,7 +316,8 @@ def newton_steps(
             at, at.frame.among(sample[1], random), rows.sample(sample[0], random), rows.n, bend=bend
         )
         R = np.eye(len(at.E)) - at.E
-        D = solve_direction(H, R, CG_TOLERANCE)
+        D = conjugate_gradients(H, R, make_preconditioner(H), CG_TOLERANCE, MOST_PRODUCTS)
+        D = np.asarray(0.5 * (D + D.T))
         slope = -float(np.vdot(R, D))
         if not slope < 0.0 or not np.isfinite(D).all():
             return
@@ -441,7 +428,7 @@ FAR, FAR_BEND = 1e-2, 0.25
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class MetricPoint(Compact):
+class MetricPoint(Point):
     """A metric, its value, and the gap that its own multipliers prove."""
 
     problem: Any
@@ -450,16 +437,6 @@ class MetricPoint(Compact):
     L: FloatArray  # A factor of the metric in the coordinates of the task.
     primal: float
     gap: float
-
-    @property
-    def dual(self) -> float:
-        """A lower bound of the objective."""
-        return self.primal - self.gap
-
-    @property
-    def scale(self) -> float:
-        """The unit of a relative gap: the objective, or one nat where the objective is smaller than that."""
-        return max(1.0, abs(self.primal), abs(self.dual) if np.isfinite(self.gap) else 0.0)
 
     def components(self) -> FloatArray:
         """Return a factor W (d, d) of the metric."""

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix
 from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.base import TargetEstimator
-from isthmus.estimators.controls import KINDS, SHARED, BalancedKMeans, SelfTrainedLDA, SharedColumns, TargetOnly
+from isthmus.estimators.controls import KINDS, SHARED, BalancedKMeans, SelfTrainedLDA, SharedColumnsOnly, TargetOnly
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.similarity import normalize_rows, prepare_rows, scale_rows
 from isthmus.study.board import Board
@@ -338,7 +338,7 @@ def run_splits(
     Where both domains have ``columns``, a rule on these takes part.
     """
     alone = partial(replace_source, splits.question.coordinates)
-    shared = () if columns is None else (Entrant(SHARED, partial(SharedColumns, columns), control=True),)
+    shared = () if columns is None else (Entrant(SHARED, partial(SharedColumnsOnly, columns), control=True),)
     spoilt = partial(corrupt_in_turn, splits.seeds)
     entrants = (
         Entrant(SYSTEM, system),

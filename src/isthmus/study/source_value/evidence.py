@@ -12,7 +12,7 @@ from scipy.stats import binom
 from sklearn.base import clone
 
 from isthmus._core.validation import FloatArray, Matrix, as_labels, is_unlabelled
-from isthmus.estimators.controls import SHARED, SharedColumns
+from isthmus.estimators.controls import SHARED, SharedColumnsOnly
 from isthmus.evidence.comparison import Estimate, choose_on_other_splits, estimate_over_splits
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.evidence.scores import Reliability, measure_reliability
@@ -314,7 +314,7 @@ def hold_out_labels(
             if shared is not None:
                 S, T = shared
                 columns = np.repeat(np.arange(n_shared)[:, None], 2, axis=1)
-                control = SharedColumns(columns).fit(S, rows.y_source, T, rows.y_target)
+                control = SharedColumnsOnly(columns).fit(S, rows.y_source, T, rows.y_target)
                 baseline[split, rows.test] = control.predict(T[rows.test]) == rows.y_test
     n_tested, accuracy = int(np.any(~np.isnan(right), axis=0).sum()), _mean_by_row(right)
     interval = wilson_interval(accuracy * n_tested, n_tested)

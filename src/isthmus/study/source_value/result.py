@@ -12,8 +12,9 @@ from sklearn.base import clone
 
 from isthmus._core.threads import cap_threads
 from isthmus._core.validation import check_flag, check_number, short_repr
+from isthmus.data.shared_columns import find_common_columns
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.controls import SHARED, find_common_columns
+from isthmus.estimators.controls import SHARED
 from isthmus.evidence.comparison import format_points
 from isthmus.evidence.held_out import read_value
 from isthmus.exceptions import InputError

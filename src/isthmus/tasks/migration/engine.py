@@ -28,7 +28,7 @@ Fit: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray | None], Map]
 KINDS: Mapping[str, Fit] = {
     "ridge": lambda X, Y, w: fit_ridge(X, Y, weights=w).map,
     "procrustes": lambda X, Y, w: fit_procrustes(X, Y, weights=w, scale=True).map,
-    "low_rank": lambda X, Y, w: fit_low_rank(X, Y, weights=w).map,
+    "low_rank": lambda X, Y, w: fit_low_rank(X, Y, weights=w),
     "kernel_ridge": lambda X, Y, w: fit_kernel_ridge(X, Y, weights=w),
 }
 CURVED = "kernel_ridge"

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from isthmus.exceptions import InputError
 from isthmus.geometry import spaces as module
-from isthmus.geometry.discrepancy import mmd
 from isthmus.geometry.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
+from studies.paper.discrepancy import mmd
 
 Array = NDArray[np.float64]
 KERNELS = [Linear(), RBF(1.3), RBF(), Laplacian(2.0), Laplacian(), Polynomial(3, 0.5), Cosine()]
