@@ -179,6 +179,9 @@ class Corrupted(TwoDomainEstimator):
     estimator: TwoDomainEstimator
     kind: str = "noise"
     random_state: Any = field(default=None, kw_only=True)
+    # Transformers are parameters of the system inside, which sees the corrupted rows.
+    source_transformer: Any = field(default=None, init=False)
+    target_transformer: Any = field(default=None, init=False)
     estimator_: TwoDomainEstimator = field(init=False)
 
     def _validate(self) -> Any:

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 
 from conftest import make_domains, one_sentence
 from isthmus import InputError, does_source_help
+from isthmus.data.shared_columns import find_common_columns
 from isthmus.estimators.controls import (
     SHARED,
-    SharedColumns,
+    SharedColumnsOnly,
     TargetOnly,
-    find_common_columns,
     make_noise_source,
     permute_source,
     relabel_source,
@@ -34,7 +34,7 @@ def same_features(seed=0, n_classes=5, per_class=24, shift=0.8):
 
 @pytest.fixture(scope="module")
 def true_verdict():
-    return does_source_help(*same_features(), system=SharedColumns(COLUMNS), n_splits=4)
+    return does_source_help(*same_features(), system=SharedColumnsOnly(COLUMNS), n_splits=4)
 
 
 def test_a_source_that_helps(true_verdict):
@@ -76,7 +76,7 @@ def test_all_of_it_is_json(true_verdict):
 def test_a_corrupted_source_does_not_help(kind):
     X, y, Z, y_target = same_features(n_classes=4, per_class=16)
     X, y = SPOILERS[kind](X, y, np.random.default_rng(5))
-    v = does_source_help(X, y.astype(int), Z, y_target, system=SharedColumns(COLUMNS), n_splits=3)
+    v = does_source_help(X, y.astype(int), Z, y_target, system=SharedColumnsOnly(COLUMNS), n_splits=3)
     assert v.helps is False
     assert "worth +" not in v.sentence
 
@@ -93,7 +93,7 @@ def test_a_system_that_ignores_the_source_is_seen_through():
 def test_names_of_classes_that_nobody_labelled():
     X, y, Z, y_target = same_features(n_classes=8, per_class=8, shift=2.0)
     y_target[y_target > 5] = -1
-    v = does_source_help(X, y, Z, y_target, system=SharedColumns(COLUMNS), n_splits=3)
+    v = does_source_help(X, y, Z, y_target, system=SharedColumnsOnly(COLUMNS), n_splits=3)
     assert v.helps is True
     assert v.sentence.startswith("The source names 2 classes without labels: ")
     assert v.names.right > 0.7 > 0.5 > v.names.corrupted
@@ -123,7 +123,7 @@ def test_two_classes_with_one_label_each_leave_nothing_to_run():
 @pytest.mark.slow
 def test_the_verdict_is_the_same_twice_and_on_two_cores():
     given = same_features(n_classes=3, per_class=10)
-    one, two = (does_source_help(*given, system=SharedColumns(COLUMNS), n_splits=3, n_jobs=n) for n in (1, 2))
+    one, two = (does_source_help(*given, system=SharedColumnsOnly(COLUMNS), n_splits=3, n_jobs=n) for n in (1, 2))
     assert one == two
 
 
@@ -141,7 +141,7 @@ def test_labels_may_be_words_and_rows_sparse_and_nothing_is_changed():
     labels[:40:2] = None
     given = sp.csr_array(X), words[y], sp.csr_array(Z), labels
     kept = given[0].copy(), given[1].copy(), given[2].copy(), labels.copy()
-    v = does_source_help(*given, system=SharedColumns(COLUMNS), n_splits=3)
+    v = does_source_help(*given, system=SharedColumnsOnly(COLUMNS), n_splits=3)
     assert v.n_tested == 52
     for now, before in zip(given, kept, strict=True):
         same = (now != before).nnz == 0 if sp.issparse(now) else (now == before).all()
@@ -153,7 +153,7 @@ def test_shared_columns_are_found_by_name():
     names = [f"c{k}" for k in range(8)]
     frames = pd.DataFrame(X, columns=names), y, pd.DataFrame(Z[:, ::-1], columns=names[::-1]), y_target
     turned = np.stack([np.arange(8), np.arange(8)[::-1]], axis=1)
-    v = does_source_help(*frames, system=SharedColumns(turned), n_splits=3)
+    v = does_source_help(*frames, system=SharedColumnsOnly(turned), n_splits=3)
     own = [row for row in v.rows if row.against == SHARED]
     assert own
     assert {row.difference for row in own} == {0.0}
