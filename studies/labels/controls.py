@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
-from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.linalg import PrincipalAxes, normalize_rows, principal_axes
 from isthmus._core.validation import FloatArray, IntArray, as_generator
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import TargetEstimator
 from isthmus.estimators.controls import BalancedKMeans, SelfTrainedLDA
 from isthmus.geometry.discriminants import SoftLDA, balance, balancing_offsets, centre_scores, score_deviation
-from isthmus.geometry.similarity import normalize_rows
 
 COMPONENTS = (2, 3, 5)
 """Principal axes per class, as those of the self-trained LDA."""

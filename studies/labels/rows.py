@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from isthmus._core.linalg import principal_axes
+from isthmus._core.linalg import normalize_rows, principal_axes
 from isthmus._core.validation import UNLABELLED, IntArray
 from isthmus.data.datasets import load_digits
 from isthmus.data.domains import Split
 from isthmus.data.splits import Protocol
-from isthmus.geometry.similarity import normalize_rows
 from isthmus.study.trial_rows import Trial, TrialRows, hash_name, prepare_trial_rows
 from studies.labels.data import Pair, pair_of
 

@@ -1,4 +1,4 @@
-"""Linear algebra: pivoted Cholesky factors, principal axes, conjugate gradients and moments of columns."""
+"""Linear algebra: pivoted Cholesky factors, principal axes, conjugate gradients, moments and lengths."""
 
 from __future__ import annotations
 
@@ -220,3 +220,9 @@ def squared_norms(A: Matrix) -> FloatArray:
     if is_sparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))
+
+
+def normalize_rows(X: FloatArray) -> FloatArray:
+    """Return dense rows scaled to length one, in their own precision; a row of zeros stays."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", X, X))
+    return X / np.where(lengths > 0.0, lengths, 1.0).astype(X.dtype)[:, None]

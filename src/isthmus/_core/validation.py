@@ -145,6 +145,11 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
+def is_frame(table: Any) -> bool:
+    """Return whether a table is a data frame: has named columns that can be looked up."""
+    return hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, type)
+
+
 def check_column_names(X: Any, name: str) -> None:
     """Raise where two columns of a data frame have one name."""
     repeated = [column for column, count in Counter(column_names(X) or ()).items() if count > 1]

@@ -27,12 +27,13 @@ from isthmus._core.validation import (
     encode,
     encode_all,
     encode_both,
+    is_frame,
     is_unlabelled,
     short_repr,
     show_value,
 )
 from isthmus.data.blocks import check_labelled_rows, check_plain_rows
-from isthmus.data.shared_columns import AUTO, SharedColumns, is_frame
+from isthmus.data.shared_columns import AUTO, SharedColumns
 from isthmus.exceptions import InputError
 
 Names: TypeAlias = tuple[str, str]

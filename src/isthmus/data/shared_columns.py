@@ -108,11 +108,6 @@ class SharedColumns:
         return SharedColumns(source, target, self.pairs)
 
 
-def is_frame(table: Any) -> bool:
-    """Return whether a table is a data frame: has named columns that can be looked up."""
-    return hasattr(table, "columns") and hasattr(table, "__getitem__") and not isinstance(table, type)
-
-
 def read_columns(table: Any) -> dict[str, Cells]:
     """Return the columns of a data frame, or of a mapping of names to cells, as cleaned text."""
     names = list(table) if isinstance(table, Mapping) else list(table.columns)

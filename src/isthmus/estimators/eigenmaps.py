@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.neighbors import kneighbors_graph
 
-from isthmus._core.linalg import EPS, principal_axes
+from isthmus._core.linalg import EPS, normalize_rows, principal_axes
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, LABELS, LABELS_AND_ROWS, PAIRS, SystemFacts, check_two_classes
@@ -24,7 +24,6 @@ from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace, find_axes
-from isthmus.maps.canonical import unit_rows
 from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem, SharedCoordinates
 
 POINTS = ("unit", "plain")
@@ -385,9 +384,9 @@ def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[Int
     (array([0, 1]), array([0.881, 0.881]))
     """
     centre, present = points.mean(axis=0), np.unique(y)
-    known = unit_rows(points - centre)
-    means = unit_rows(np.stack([known[y == c].mean(axis=0) for c in present]))
-    distances = np.sqrt(np.maximum(2.0 - 2.0 * unit_rows(new - centre) @ means.T, 0.0))
+    known = normalize_rows(points - centre)
+    means = normalize_rows(np.stack([known[y == c].mean(axis=0) for c in present]))
+    distances = np.sqrt(np.maximum(2.0 - 2.0 * normalize_rows(new - centre) @ means.T, 0.0))
     probabilities = softmax(-distances, axis=1)
     return present[probabilities.argmax(axis=1)], probabilities.max(axis=1)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.linalg import PrincipalAxes
+from isthmus._core.linalg import PrincipalAxes, normalize_rows
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
@@ -17,7 +17,7 @@ from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import KernelParameters, Learned, MetricEstimator, centred_space
 from isthmus.geometry.row_blocks import CentredRows, Layout, RowPairs, compute_pair_moments
 from isthmus.geometry.spaces import JointSpace, find_axes
-from isthmus.maps.canonical import gram_axes, unit_rows
+from isthmus.maps.canonical import gram_axes
 from isthmus.maps.regression import (
     PENALTIES,
     SMALLEST,
@@ -235,7 +235,7 @@ class RelativeRepresentations(PairedMap, KernelParameters):
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         both, axes, weights = centre_pairs(joint)
         # The length of a row itself scales all of its cosines alike, and its point is scaled anyway.
-        M_s, M_t = (unit_rows(X).T * np.sqrt(weights) for X in both)
+        M_s, M_t = (normalize_rows(X).T * np.sqrt(weights) for X in both)
         W_s, W_t = axes[0].axes @ M_s, axes[1].axes @ M_t
         return centred_space(joint, (W_s, W_t), (axes[0].mean, axes[1].mean), (len(weights),)), {}
 

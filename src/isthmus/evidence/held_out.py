@@ -15,8 +15,9 @@ from typing import Any, Protocol, TypeAlias, get_args, get_origin, get_type_hint
 import numpy as np
 from numpy.random import Generator
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_matrix, check_number, is_sparse
-from isthmus.geometry.similarity import normalize_precisely, normalize_rows
+from isthmus.geometry.similarity import normalize_precisely
 
 # The quantile of the normal distribution with 2.5 % on either side.
 Z = 1.959963984540054

@@ -30,7 +30,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata, spearmanr
 from sklearn.preprocessing import normalize
 
-from isthmus._core.linalg import PrincipalAxes, principal_axes, squared_norms
+from isthmus._core.linalg import PrincipalAxes, normalize_rows, principal_axes, squared_norms
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
 from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
@@ -79,12 +79,6 @@ FEW_AXES, MANY_AXES, WEIGHTS = 24, 160, (1.0, 0.7)
 SMALLEST = 1e-6
 # Neighbours in a graph, at least, and the factor by which they grow until it is connected.
 FEWEST_NEIGHBOURS, GROWTH = 5, 1.25
-
-
-def normalize_rows(X: FloatArray) -> FloatArray:
-    """Scale dense rows to unit length in their own precision; a row of zeros stays."""
-    lengths = np.sqrt(np.einsum("ij,ij->i", X, X))
-    return X / np.where(lengths > 0.0, lengths, 1.0).astype(X.dtype)[:, None]
 
 
 def normalize_precisely(X: Matrix) -> Matrix:

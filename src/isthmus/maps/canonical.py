@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._core.linalg import EPS, PrincipalAxes, principal_axes
+from isthmus._core.linalg import EPS, PrincipalAxes, normalize_rows, principal_axes
 from isthmus._core.validation import FloatArray, Matrix, short_repr
 from isthmus.exceptions import InputError
 from isthmus.maps.eigen import choose_signs, product_svd
@@ -107,7 +107,7 @@ class PairedRows:
         U = U[:, kept] * values[kept] ** (power / 2.0)
         # With T = U σ Vᵀ, the other side's weighted directions V σᵖ are Tᵀ U σᵖ⁻¹.
         P, Q = (A * h) @ U, (B * g) @ (T.T @ (U / np.sqrt(values[kept])))
-        return np.asarray(unit_rows(P) @ unit_rows(Q).T)
+        return np.asarray(normalize_rows(P) @ normalize_rows(Q).T)
 
     def _whitened_svd(self, scales: list[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return U, the singular values, and V of the whitened C_st, along the axes."""
@@ -206,12 +206,6 @@ def gram_axes(G: FloatArray, mean: FloatArray, weight: float = 1.0) -> Principal
 def _scales(axes: PrincipalAxes, gamma: float) -> FloatArray:
     """Return h (r,) with ``Hᵀ (C + ρI) H = I`` for H = axes · h, on the directions in which the paired rows vary."""
     return np.asarray(1.0 / np.sqrt(axes.deviations**2 + _ridge(axes, gamma)))
-
-
-def unit_rows(X: FloatArray) -> FloatArray:
-    """Return rows scaled to length one; zeros stay zeros."""
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    return np.asarray(X / np.where(lengths > 0.0, lengths, 1.0))
 
 
 def _ridge(axes: PrincipalAxes, gamma: float) -> float:

@@ -23,6 +23,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import norm
 from sklearn.neighbors import NearestNeighbors
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.progress import Progress, WorkCounter
 from isthmus._core.threads import cap_threads
 from isthmus._core.validation import (
@@ -41,7 +42,7 @@ from isthmus._core.validation import (
 )
 from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
-from isthmus.geometry.similarity import graph_distances, normalize_rows
+from isthmus.geometry.similarity import graph_distances
 
 NAMES = "A", "B"
 CORRELATION, EUCLIDEAN = "correlation", "euclidean"

@@ -5,9 +5,8 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from conftest import make_domains
-from isthmus._core.linalg import principal_axes
+from isthmus._core.linalg import normalize_rows, principal_axes
 from isthmus.estimators.controls import SelfTrainedLDA
-from isthmus.geometry.similarity import normalize_rows
 from isthmus.study.source_value.engine import BOTH, LDA, READINGS, TargetRules
 
 

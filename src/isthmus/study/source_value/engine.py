@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix
 from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.base import TargetEstimator
 from isthmus.estimators.controls import KINDS, SHARED, BalancedKMeans, SelfTrainedLDA, SharedColumnsOnly, TargetOnly
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.geometry.similarity import normalize_rows, prepare_rows, scale_rows
+from isthmus.geometry.similarity import prepare_rows, scale_rows
 from isthmus.study.board import Board
 from isthmus.study.design import Classification, Entrant, Fit
 from isthmus.study.study import Study

@@ -350,8 +350,6 @@ def nearest_by_scores(scores: Scores) -> tuple[IntArray, IntArray]:
 Comparer: TypeAlias = TableComparer | MatrixComparer
 
 
-def make_comparer(shared: SharedColumns | SharedFeatures | None) -> Comparer | None:
-    """Return what compares rows by columns of tables or by common features; None where nothing is shared."""
-    if shared is None:
-        return None
+def make_comparer(shared: SharedColumns | SharedFeatures) -> Comparer:
+    """Return what compares rows by columns of tables or by common features."""
     return TableComparer.of(shared) if isinstance(shared, SharedColumns) else MatrixComparer.of(shared)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.random import Generator
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from isthmus._core.validation import BoolArray, FloatArray, IntArray
+from isthmus._core.linalg import normalize_rows
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, is_frame
 from isthmus.data.domains import KnownPairs, TwoDomains, check_shared_evidence
-from isthmus.data.shared_columns import is_frame, read_columns
+from isthmus.data.shared_columns import read_columns
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import (
     NO_PARTNER,
@@ -20,7 +21,6 @@ from isthmus.geometry.similarity import (
     apply_csls,
     geometric_scores,
     normalize_precisely,
-    normalize_rows,
     scale_rows,
 )
 from isthmus.maps.regression import AffineMap, fit_ridge

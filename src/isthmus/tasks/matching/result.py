@@ -364,8 +364,10 @@ def _match_by_columns(
     counter: WorkCounter,
 ) -> Matching | None:
     """Match by what both share; None where nothing is, where that says nothing, or where no row is left to match."""
+    if domains.shared is None:
+        return None
     comparer = make_comparer(domains.shared)
-    if comparer is None or len(known) >= min(comparer.shape):
+    if len(known) >= min(comparer.shape):
         return None
     held, kept = (known.select(part) for part in hold_out_pairs(len(known), FEWEST_TO_HOLD_OUT, rng))
     one_to_one = keeping.one_to_one

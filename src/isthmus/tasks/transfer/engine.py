@@ -37,8 +37,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.similarity import normalize_rows
 from isthmus.tasks.transfer import evidence, scoring, shared_evidence, starts
 from isthmus.tasks.transfer.problem import TransferRows, extend_classes, floor_shares, restrict_classes, tie_classes
 from isthmus.tasks.transfer.scoring import LinearScores, Rule, TiedClasses, polish_guesses

@@ -18,9 +18,10 @@ from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray
 from isthmus.geometry.discriminants import SoftLDA, centre_scores
-from isthmus.geometry.similarity import normalize_rows, signatures
+from isthmus.geometry.similarity import signatures
 from isthmus.tasks.transfer.problem import AXES_PER_CLASS, TransferRows, sample_rows
 from isthmus.tasks.transfer.scoring import class_means, means_of_guesses, polish_guesses
 from isthmus.tasks.transfer.starts import guess_by_relative_means, guess_by_zero_shot

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.linalg import PrincipalAxes
+from isthmus._core.linalg import PrincipalAxes, normalize_rows
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, check_choice, is_sparse
 from isthmus.data.domains import KnownPairs, SharedFeatures
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import balance, infer_shares
-from isthmus.geometry.similarity import Prepared, column_scaling, fit_axes, normalize_precisely, normalize_rows
+from isthmus.geometry.similarity import Prepared, column_scaling, fit_axes, normalize_precisely
 
 # Principal axes that are kept, unless five per class are more.
 AXES = 200

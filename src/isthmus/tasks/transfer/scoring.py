@@ -15,9 +15,10 @@ from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
 from sklearn.svm import LinearSVC
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus.geometry.discriminants import NEVER, SoftLDA, balance, balancing_offsets, centre_scores, score_deviation
-from isthmus.geometry.similarity import normalize_precisely, normalize_rows
+from isthmus.geometry.similarity import normalize_precisely
 from isthmus.maps.regression import AffineMap
 from isthmus.tasks.transfer.problem import (
     AXES_PER_CLASS,

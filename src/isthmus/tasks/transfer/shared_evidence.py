@@ -29,12 +29,13 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse
 from isthmus.data.cells import parse_number
 from isthmus.data.domains import KnownPairs, SharedFeatures
 from isthmus.data.shared_columns import SharedColumns
 from isthmus.geometry.discriminants import SoftLDA, balance
-from isthmus.geometry.similarity import normalize_precisely, normalize_rows
+from isthmus.geometry.similarity import normalize_precisely
 from isthmus.geometry.terms import TermRows
 from isthmus.tasks.transfer import scoring, starts
 from isthmus.tasks.transfer.evidence import DEVIATIONS, iterate_folds, kappa

@@ -13,15 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.similarity import (
-    NO_PARTNER,
-    Scores,
-    apply_csls,
-    find_partners,
-    geometric_scores,
-    normalize_rows,
-)
+from isthmus.geometry.similarity import NO_PARTNER, Scores, apply_csls, find_partners, geometric_scores
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, naming_z

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.optimize import quadratic_assignment
 
+from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.similarity import normalize_rows
 from isthmus.maps.regression import fit_ridge
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 from isthmus.solvers.newton import DualNewton
