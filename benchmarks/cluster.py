@@ -127,12 +127,12 @@ def block_problem(rows: Any, target: Any, y: Any) -> Any:
     """The problem of MLHD's defaults, but for the total weight 1,000."""
     from isthmus.geometry.row_blocks import compute_moments
     from isthmus.solvers.blocks.problem import BlockProblem
-    from isthmus.solvers.logdet import Alignment
+    from isthmus.solvers.logdet import MeanAlignment
 
     found = compute_moments(rows, CLASSES)
     spread = float(found.variances.sum() + target.var(axis=0).sum())
     sign = np.where(np.arange(CLASSES)[:, None] == y, 1.0, -1.0)
-    alignment = Alignment(np.concatenate([found.mean, -target.mean(axis=0)]), 100.0 / spread)
+    alignment = MeanAlignment(np.concatenate([found.mean, -target.mean(axis=0)]), 100.0 / spread)
     bound = np.where(sign > 0, 0.5 * spread, 1.5 * spread)
     return BlockProblem(rows, target, sign, 1000.0 / rows.n, bound, alignment)
 

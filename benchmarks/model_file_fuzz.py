@@ -492,7 +492,7 @@ def ask(path: Path, case: Case) -> str:
     try:
         for features in parts.values():
             if isinstance(features, Features):
-                features.lines(), features.plan_lines(), features.plan.to_toml()
+                features.plan_lines(), features.plan.to_toml()
                 features.transform(case.table)
         for domain, X in (("source", case.source), ("target", case.target)):
             if X is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isthmus._core.rows import ArrayRows
 from isthmus.solvers.blocks.problem import BlockProblem
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 
 D, N_LABELLED, N_UNLABELLED, N_CLASSES = 256, 60, 300, 6
 DRAWN_AT_ONCE = 16_384
@@ -46,8 +46,8 @@ class Rows:
         return LogDetProblem(rows, (Pairs(slice(0, n), slice(n, n + m), sign, weights, bound),), self._alignment)
 
     @property
-    def _alignment(self) -> Alignment:
-        return Alignment(np.concatenate([self.mean, -self.target_mean]), 1.0)
+    def _alignment(self) -> MeanAlignment:
+        return MeanAlignment(np.concatenate([self.mean, -self.target_mean]), 1.0)
 
     def _tables(self, weight: float | str) -> tuple[Array, Array, Array]:
         sign = np.where(np.arange(self.y.max() + 1)[:, None] == self.y_target, 1.0, -1.0)

@@ -31,13 +31,13 @@ def make_problems(n: int, d: int) -> Callable[[float, float], LogDetProblem]:
     import numpy as np
 
     from benchmarks.task import Task
-    from isthmus.solvers.logdet import Alignment, LogDetProblem
+    from isthmus.solvers.logdet import LogDetProblem, MeanAlignment
 
     plain = Task("grid", n_classes=6, n_source=n, n_target=30, d_source=d, d_target=d).problem()
     (pairs,), shift = plain.pairs, np.random.default_rng(100).normal(size=2 * d) * 0.3
 
     def problem(one: float, two: float) -> LogDetProblem:
-        return LogDetProblem(plain.rows, (replace(pairs, weight=two * pairs.weight),), Alignment(shift, one))
+        return LogDetProblem(plain.rows, (replace(pairs, weight=two * pairs.weight),), MeanAlignment(shift, one))
 
     return problem
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 from isthmus.solvers.newton import DualNewton
 
 ALIGNMENTS = ["penalty", "constraint", "none"]
@@ -38,8 +38,8 @@ def random_problem(seed=0, n_left=6, n_right=3, d_left=4, d_right=3, weight=1.0,
         found += [pairs(left, left, True), pairs(right, right, True)]
     shift = np.concatenate([rows[left, :d_left].mean(0), -rows[right, d_left:].mean(0)])
     align = {
-        "penalty": lambda: Alignment(shift, alignment_weight),
-        "constraint": lambda: Alignment(shift, alignment_weight, 0.05 * scale),
+        "penalty": lambda: MeanAlignment(shift, alignment_weight),
+        "constraint": lambda: MeanAlignment(shift, alignment_weight, 0.05 * scale),
         "none": lambda: None,
     }[alignment]()
     return LogDetProblem(rows, tuple(found), align)

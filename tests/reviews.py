@@ -4,7 +4,7 @@ import numpy as np
 
 from isthmus.tasks.questions import Proposal
 from isthmus.view.review.decisions import DecisionLog
-from isthmus.view.review.session import Review, Task
+from isthmus.view.review.session import Review, ReviewTask
 
 N = 40
 
@@ -31,7 +31,7 @@ def make_task(seen=None):
         return {"probability": 0.5, "parts": [("name", 1.0)]}
 
     ids = [f"a{k}" for k in range(N)], [f"b{k}" for k in range(N)]
-    return Task("match", *ids, 0, propose, show, reveal, "isthmus match")
+    return ReviewTask("match", *ids, 0, propose, show, reveal, "isthmus match")
 
 
 def make_review(path, seen=None, start=True):

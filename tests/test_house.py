@@ -12,7 +12,7 @@ from benchmarks.house import PARTICIPLE, code_lines, functions, is_property
 SOURCE = Path(isthmus.__file__).parent
 TASK_FILES = {"problem.py", "engine.py", "evidence.py", "result.py"}
 """Every task has these four, so that who knows one task knows all."""
-MOST_FILES, MOST_LINES, LONGEST_FILE, LONGEST_FUNCTION = 180, 26_600, 500, 60
+MOST_FILES, MOST_LINES, LONGEST_FILE, LONGEST_FUNCTION = 160, 24_000, 500, 60
 """Lines of code: no docstrings, comments or blank lines."""
 
 VERBS = {"are", "check", "count", "detect", "drop", "find", "fit", "format", "has", "is", "iterate", "make", "mark",

@@ -11,7 +11,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from conftest import one_sentence
 from isthmus import MLHD, InputError, KnownPairs
 from isthmus.data.datasets import shape_features
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 from isthmus.solvers.newton import DualNewton
 from isthmus.solvers.result import Status
 from problems import cvxpy_optimum
@@ -55,8 +55,8 @@ def written_out(A, B, known, y_source, y_target, u=0.2, l=8.0, alignment=None, p
     shift = np.concatenate([A.mean(axis=0), -B.mean(axis=0)])
     align = {
         None: lambda: None,
-        "penalty": lambda: Alignment(shift, known.weights.sum() / u),
-        "constraint": lambda: Alignment(shift, known.weights.sum(), 0.5),
+        "penalty": lambda: MeanAlignment(shift, known.weights.sum() / u),
+        "constraint": lambda: MeanAlignment(shift, known.weights.sum(), 0.5),
     }[alignment]()
     return LogDetProblem(rows, tuple(blocks), align)
 

@@ -13,7 +13,7 @@ from isthmus._core.rows import ArrayRows
 from isthmus.solvers.blocks import solver as level_module
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks, evaluate_metric, lower_factor, reduce_problem
 from isthmus.solvers.blocks.solver import BlockNewton, Path, estimate_curvature, level_factor
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 from isthmus.solvers.newton import AutoNewton, DualNewton, along_grid
 from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, TIGHT, explicit_primal, random_matrix, random_problem
@@ -125,7 +125,7 @@ def as_arrays(problem):
 def test_samples_and_levels_lead_to_the_same_optimum(monkeypatch, slack):
     monkeypatch.setattr(level_module, "COARSEST", 300)
     monkeypatch.setattr(level_module, "SAMPLE", 400)
-    problem = many_rows(alignment=Alignment(np.full(26, 0.3), 2.0, slack))
+    problem = many_rows(alignment=MeanAlignment(np.full(26, 0.3), 2.0, slack))
     result, written = BlockNewton(tol=1e-7).solve(problem), as_arrays(problem)
     assert result.status is Status.OPTIMAL
     assert result.primal == pytest.approx(written.primal(result.matrix()), rel=1e-10)
@@ -277,7 +277,7 @@ def test_what_it_cannot_have_it_refuses():
     with pytest.raises(InputError, match="X: expected a two-dimensional array or CSR matrix of floats"):
         ArrayRows(np.eye(2, dtype=int), np.zeros(2, dtype=int))
     with pytest.raises(InputError, match=r"alignment.rows: expected 26 columns"):
-        many_rows(30, alignment=Alignment(np.ones(3), 1.0))
+        many_rows(30, alignment=MeanAlignment(np.ones(3), 1.0))
     rows = ArrayRows(np.full((4, 2), np.nan), np.zeros(4, dtype=int))
     with pytest.raises(InputError, match="rows: expected finite numbers, got NaN"):
         BlockNewton().solve(BlockProblem(rows, np.eye(2), 1.0, 1.0, 1.0))

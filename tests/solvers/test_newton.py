@@ -9,7 +9,7 @@ from isthmus._core.rows import ArrayRows
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 from isthmus.solvers.newton import DualNewton, prefers_blocks
 from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, LONG, TIGHT, cvxpy_optimum, explicit_pairs, itml, random_problem
@@ -67,7 +67,7 @@ def test_without_alignment_it_is_plain_itml_on_stacked_pairs():
 
 def test_no_constraints_give_the_prior():
     shift = np.array([1.0, 2.0, -1.0])
-    problem = LogDetProblem(np.random.default_rng(0).normal(size=(4, 3)), (), Alignment(shift, 3.0))
+    problem = LogDetProblem(np.random.default_rng(0).normal(size=(4, 3)), (), MeanAlignment(shift, 3.0))
     result = DualNewton().solve(problem)
     np.testing.assert_allclose(result.matrix(), np.linalg.inv(np.eye(3) + 3.0 * np.outer(shift, shift)), atol=1e-12)
     assert result.n_iter == 0

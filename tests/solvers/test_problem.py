@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus import InputError
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 from isthmus.solvers.newton import DualNewton
 from isthmus.solvers.result import Status
 from problems import (
@@ -107,7 +107,7 @@ def test_several_alignment_rows_are_one_prior():
     rows, shifts, weights = rng.normal(size=(5, 4)), rng.normal(size=(3, 4)), np.array([0.5, 2.0, 7.0])
     pairs = Pairs(slice(0, 3), slice(3, 5), 1.0)
     M = random_matrix(4)
-    together = LogDetProblem(rows, (pairs,), Alignment(shifts, weights)).primal(M)
+    together = LogDetProblem(rows, (pairs,), MeanAlignment(shifts, weights)).primal(M)
     alone = LogDetProblem(rows, (pairs,)).primal(M)
     assert together - alone == pytest.approx(sum(w * z @ M @ z for w, z in zip(weights, shifts, strict=True)))
 
@@ -123,21 +123,21 @@ def test_several_alignment_rows_are_one_prior():
         (lambda: Pairs(slice(0, 4, 2), slice(2, 3), 1.0), "pairs.left: expected a slice"),
         (lambda: Pairs(slice(0, 2), slice(None), 1.0), "pairs.right: expected a slice"),
         (lambda: Pairs(slice(-2, 2), slice(2, 3), 1.0), "pairs.left: expected a slice"),
-        (lambda: Alignment([np.nan]), "alignment.rows: expected finite numbers"),
+        (lambda: MeanAlignment([np.nan]), "alignment.rows: expected finite numbers"),
         (lambda: LogDetProblem([[np.nan]]), "rows: expected finite numbers"),
         (lambda: random_problem().primal(np.eye(3)), r"M: expected shape \(7, 7\), got \(3, 3\)"),
         (lambda: random_problem().dual(np.zeros(1)), r"multipliers: expected shape \(18,\), got \(1,\)"),
-        (lambda: Alignment([1.0], -1.0), "alignment.weight: expected no negative weight"),
-        (lambda: Alignment([1.0], 1.0, 0.0), "alignment.slack: expected positive numbers"),
+        (lambda: MeanAlignment([1.0], -1.0), "alignment.weight: expected no negative weight"),
+        (lambda: MeanAlignment([1.0], 1.0, 0.0), "alignment.slack: expected positive numbers"),
         (lambda: LogDetProblem(1e150 * np.eye(2)), r"rows: expected sizes from 1e-70 to 1e\+70, got 1e\+150"),
         (lambda: LogDetProblem(1e-150 * np.eye(2)), r"rows: expected sizes from 1e-70 to 1e\+70, got 1e-150"),
         (lambda: Pairs(slice(0, 2), slice(2, 3), 1.0, bound=1e300), r"pairs.bound: expected sizes .* got 1e\+300"),
         (lambda: Pairs(slice(0, 2), slice(2, 3), 1.0, bound=1e-300), "pairs.bound: expected sizes .* got 1e-300"),
-        (lambda: Alignment([1e150]), r"alignment.rows: expected sizes .* got 1e\+150"),
-        (lambda: Alignment([1.0], 1.0, 1e300), r"alignment.slack: expected sizes .* got 1e\+300"),
+        (lambda: MeanAlignment([1e150]), r"alignment.rows: expected sizes .* got 1e\+150"),
+        (lambda: MeanAlignment([1.0], 1.0, 1e300), r"alignment.slack: expected sizes .* got 1e\+300"),
         (lambda: LogDetProblem(np.zeros(3)), "rows: expected a two-dimensional array"),
         (lambda: LogDetProblem(np.eye(2), (Pairs(slice(0, 1), slice(1, 5), 1.0),)), "row numbers below 2, got 4"),
-        (lambda: LogDetProblem(np.eye(2), (), Alignment([1.0])), "expected 2 columns as in rows, got 1"),
+        (lambda: LogDetProblem(np.eye(2), (), MeanAlignment([1.0])), "expected 2 columns as in rows, got 1"),
         (lambda: LogDetProblem(np.ones((2, 2)), (Pairs(slice(0, 1), slice(1, 2), -1.0),)), "distinct rows"),
     ],
 )  # fmt: skip
@@ -152,7 +152,7 @@ def test_bad_problems_are_refused_in_one_sentence(build, message):
 def test_any_unit_that_is_not_refused_gives_the_same_optimum(unit, alignment):
     plain = random_problem(alignment=alignment)
     pairs = tuple(Pairs(b.left, b.right, b.sign, b.weight, unit**2 * b.bound) for b in plain.pairs)
-    shift = plain.alignment and Alignment(unit * plain.alignment.rows, 1.0, unit**2 * plain.alignment.slack)
+    shift = plain.alignment and MeanAlignment(unit * plain.alignment.rows, 1.0, unit**2 * plain.alignment.slack)
     result = DualNewton().solve(LogDetProblem(unit * plain.rows, pairs, shift))
     assert result.status is Status.OPTIMAL
     assert result.primal == pytest.approx(DualNewton().solve(plain).primal, rel=1e-9)

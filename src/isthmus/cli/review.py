@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from isthmus.cli.inputs import InputFile
     from isthmus.tasks.matching.result import Matching
     from isthmus.tasks.questions import Proposal
-    from isthmus.view.review.session import Task
+    from isthmus.view.review.session import ReviewTask
 
     Report = Callable[..., None]
 
@@ -87,14 +87,14 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.say(f"{len(review.log):,} decisions are in {options.decisions}.")
 
 
-def make_match_task(options: argparse.Namespace, screen: Console) -> Task:
+def make_match_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
     """Return what is asked about pairs of rows, by rows of the smaller file."""
     import numpy as np
 
     from isthmus import match
     from isthmus.tasks.questions import propose_matches
     from isthmus.view.report.contents import align_cells
-    from isthmus.view.review.session import Task
+    from isthmus.view.review.session import ReviewTask
 
     first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
     given = load_pairs(options.pairs, first, second, screen)
@@ -127,7 +127,7 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task:
         return {"probability": found.confidence, "parts": parts}
 
     ids = inputs[side].ids, inputs[1 - side].ids
-    return Task("match", *ids, side, propose, show, reveal, _write_command(options, "match"))
+    return ReviewTask("match", *ids, side, propose, show, reveal, _write_command(options, "match"))
 
 
 def _read_matches(path: Path, first: InputFile, second: InputFile) -> Matching:
@@ -147,7 +147,7 @@ def _read_matches(path: Path, first: InputFile, second: InputFile) -> Matching:
     return Matching(pairs, score, confidence, nearest, shape, None, said, None)
 
 
-def make_label_task(options: argparse.Namespace, screen: Console) -> Task:
+def make_label_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
     """Return what is asked about classes of the target rows that have none."""
     import numpy as np
 
@@ -155,7 +155,7 @@ def make_label_task(options: argparse.Namespace, screen: Console) -> Task:
     from isthmus.cli.label import read_labelled_inputs
     from isthmus.tasks.questions import propose_labels
     from isthmus.tasks.transfer.shared_evidence import make_shared_features
-    from isthmus.view.review.session import Task
+    from isthmus.view.review.session import ReviewTask
 
     options.source, options.target = options.a, options.b
     source, target, ys, given = read_labelled_inputs(options, screen)
@@ -191,7 +191,7 @@ def make_label_task(options: argparse.Namespace, screen: Console) -> Task:
         return {"probability": float(p[option]), "parts": [(classes[c], float(p[c])) for c in order]}
 
     ids = [target.ids[row] for row in asked]
-    return Task("label", ids, classes, 1, propose, show, reveal, _write_command(options, "label"))
+    return ReviewTask("label", ids, classes, 1, propose, show, reveal, _write_command(options, "label"))
 
 
 def _find_near(latest: dict[str, Any], source: InputFile, target: InputFile, row: int) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from isthmus.geometry.spaces import FeatureSpace, Space
 from isthmus.solvers.blocks.problem import as_blocks
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.logdet import Alignment, DualPoint, LogDetProblem, PairGraph, Pairs
+from isthmus.solvers.logdet import DualPoint, LogDetProblem, MeanAlignment, PairGraph, Pairs
 from isthmus.solvers.newton import AutoNewton, DualNewton, prefers_blocks
 from isthmus.solvers.result import Callback, Result, Solver, TracePoint
 
@@ -85,7 +85,7 @@ def make_label_pairs(
 
 
 def make_label_problem(
-    rows: FloatArray, pairs: tuple[Pairs, ...], weigh: Callable[[int], float], alignment: Alignment | None = None
+    rows: FloatArray, pairs: tuple[Pairs, ...], weigh: Callable[[int], float], alignment: MeanAlignment | None = None
 ) -> tuple[LogDetProblem, float]:
     """Return the problem of pairs of weight one, each with the weight of one of so many instead, and that weight."""
     weight = weigh(sum(int((block.weight > 0.0).sum()) for block in pairs))

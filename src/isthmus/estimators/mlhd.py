@@ -47,7 +47,7 @@ from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Linear
 from isthmus.geometry.spaces import JointSpace, find_axes
 from isthmus.solvers.blocks.problem import BlockProblem
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 from isthmus.solvers.newton import along_grid
 from isthmus.solvers.result import Result
 
@@ -356,7 +356,7 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
         alignment = None
         if self.alignment != "none":
             weight = self._alignment_weight(joint.spread)
-            alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
+            alignment = MeanAlignment(joint.shift, weight, self._slack(joint.spread))
         # Many pairs are not written out but summed over blocks: a dual variable for each would not fit into memory.
         if isinstance(joint, ManyRows) or (
             takes_blocks(settings.solver) and not self.within_domain and is_large(joint)
@@ -386,7 +386,7 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
             slack, total = self._slack(joint.spread), float(known.weights.sum())
             # The pair of means weighs as much as all known pairs, in the unit of their bound.
             weight = self._alignment_weight(joint.spread, known=True) * total
-            alignment = Alignment(joint.shift @ maps, weight / bounds[0] if slack is None else weight, slack)
+            alignment = MeanAlignment(joint.shift @ maps, weight / bounds[0] if slack is None else weight, slack)
         return LogDetProblem(rows[used] @ maps, blocks, alignment), maps
 
     def _runs(self, joint: JointSpace) -> list[tuple[slice, slice]]:

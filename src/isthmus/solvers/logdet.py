@@ -2,7 +2,8 @@ r"""The LogDet problem: bounds on the distances of pairs, small mean shifts, and
 
 The primal and the dual stand in :class:`LogDetProblem`. The parts, from the bottom up:
 
-- :class:`Pairs` and :class:`Alignment` are the bounds and the shifts, :class:`Prior` the precision P of the shifts.
+- :class:`Pairs` and :class:`MeanAlignment` are the bounds and the shifts, :class:`Prior` is the precision P of the
+  shifts.
 - The rows A are replaced by a factor F (n, r) with :math:`F F^T = A P^{-1} A^T`, in whose r coordinates the prior
   is the identity; F = A U with a basis U (d, r) that no iteration needs.
 - :class:`PairGraph` has sums over all pairs as products with a graph Laplacian: :math:`\sum w z z^T = F^T L_w F`.
@@ -89,7 +90,7 @@ class Pairs:
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class MeanAlignment:
     r"""Mean shifts :math:`\bar z_k` that should be short in the learned metric.
 
     Without ``slack`` each costs :math:`\lambda_k\, \bar z_k^T M \bar z_k` (the paper's own model, a changed
@@ -466,7 +467,7 @@ class LogDetProblem(Compact):
         The points :math:`a_i`, of whatever origin.
     pairs : tuple of Pairs
         Bounds on squared distances between them.
-    alignment : Alignment, optional
+    alignment : MeanAlignment, optional
         Mean shifts. With a slack they become constraints and add one multiplier each, after the pairs'.
 
     Examples
@@ -479,7 +480,7 @@ class LogDetProblem(Compact):
 
     rows: Any
     pairs: tuple[Pairs, ...] = ()
-    alignment: Alignment | None = None
+    alignment: MeanAlignment | None = None
 
     @property
     def held_shape(self) -> tuple[int, int]:
@@ -511,7 +512,7 @@ class LogDetProblem(Compact):
             )
 
     @cached_property
-    def _constraint(self) -> Alignment | None:
+    def _constraint(self) -> MeanAlignment | None:
         return self.alignment if self.alignment is not None and self.alignment.slack is not None else None
 
     @cached_property

@@ -300,7 +300,7 @@ def _log_sums(M: FloatArray, axis: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class TransportPlan:
     """A plan between the samples (s, t), what it costs by row and by column, and where it takes the first one's rows.
 
     Parameters
@@ -319,7 +319,7 @@ class Plan:
     points: FloatArray
 
     @classmethod
-    def of(cls, problem: AlignmentProblem, mass: FloatArray) -> Plan:
+    def of(cls, problem: AlignmentProblem, mass: FloatArray) -> TransportPlan:
         """Compute costs and barycentres."""
         C, D = problem.first.costs[-1], problem.second.costs[-1]
         mass = (1 - FLOOR) * mass + FLOOR / np.float32(mass.size)
@@ -333,12 +333,12 @@ class Plan:
         """The cost, in units of that of the uniform plan."""
         return float(self.by_row.mean(dtype=np.float64))
 
-    def distance(self, other: Plan) -> float:
+    def distance(self, other: TransportPlan) -> float:
         """Return how far barycentres are from another plan's, in units of the mean distance between barycentres."""
         moved = np.linalg.norm(self.points - other.points, axis=1).mean()
         return float(moved / max(cdist(self.points, self.points).mean(), 1e-12))
 
-    def compare(self, other: Plan) -> Rival:
+    def compare(self, other: TransportPlan) -> Rival:
         r"""Return by how much another plan costs more, also in standard errors.
 
         The value is a mean over pairs of rows, so its error is twice that of a mean over rows,
@@ -351,11 +351,13 @@ class Plan:
         return Rival(share, errors, self.distance(other))
 
 
-def search_plans(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -> tuple[list[Plan], list[int]]:
+def search_plans(
+    problem: AlignmentProblem, rng: Generator, work: WorkCounter
+) -> tuple[list[TransportPlan], list[int]]:
     """Return refined plans, the best first, and how many searches led to each of the different ones."""
     work.expect(N_DRAWS * len(problem.first.costs) + COST_OF_REFINEMENT)
     found = [plan for _ in range(N_DRAWS) for plan in _search_landmarks(problem, rng, work)]
-    different: list[Plan] = []
+    different: list[TransportPlan] = []
     counts: list[int] = []
     for plan in sorted(found, key=lambda plan: plan.value):
         same = next((k for k, other in enumerate(different) if other.distance(plan) <= APART), None)
@@ -369,11 +371,11 @@ def search_plans(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -
     refined = []
     for plan in different[:MOST_REFINED]:
         work.count("refining", COST_OF_REFINEMENT)
-        refined.append(Plan.of(problem, refine_plan(C, D, plan.mass, ANNEALING[-1])))
+        refined.append(TransportPlan.of(problem, refine_plan(C, D, plan.mass, ANNEALING[-1])))
     return sorted(refined, key=lambda plan: plan.value), counts
 
 
-def _search_landmarks(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -> list[Plan]:
+def _search_landmarks(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -> list[TransportPlan]:
     """Return a plan for each cost, from one draw of landmarks."""
     sizes = (len(problem.first.sample), len(problem.second.sample))
     one, other = (np.sort(rng.permutation(s)[: min(MOST_LANDMARKS, int(LANDMARK_SHARE * s))]) for s in sizes)
@@ -385,7 +387,7 @@ def _search_landmarks(problem: AlignmentProblem, rng: Generator, work: WorkCount
         for epsilon in ANNEALING:
             mass = refine_plan(C[np.ix_(one, one)], D[np.ix_(other, other)], mass, epsilon)
         spread = left @ mass @ right.T
-        plans.append(Plan.of(problem, spread / spread.sum()))
+        plans.append(TransportPlan.of(problem, spread / spread.sum()))
     return plans
 
 

@@ -16,7 +16,7 @@ from isthmus._core.threads import add_parts, cap_inner_threads, n_threads, singl
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks.problem import BlockProblem, evaluate_metric, reduce_problem, sum_block
 from isthmus.solvers.blocks.solver import BlockNewton
-from isthmus.solvers.logdet import Alignment
+from isthmus.solvers.logdet import MeanAlignment
 
 
 def blas_threads():
@@ -31,7 +31,7 @@ def problem(rows, C=3, n_labelled=6, seed=100):
     y = np.arange(n_labelled) % C
     sign = np.where(np.arange(C)[:, None] == y, 1.0, -1.0)
     target = random.normal(size=(n_labelled, rows.d + 1))
-    alignment = Alignment(np.full(2 * rows.d + 1, 0.1), 1.0)
+    alignment = MeanAlignment(np.full(2 * rows.d + 1, 0.1), 1.0)
     return BlockProblem(rows, target, sign, 10.0 / rows.n, np.where(sign > 0, 5.0, 15.0), alignment)
 
 

@@ -40,7 +40,7 @@ from isthmus._core.linalg import principal_axes
 from isthmus._core.rows import ArrayRows, Rows, sample_systematically
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
 from isthmus.exceptions import InputError
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 
 
 @short_repr
@@ -56,7 +56,7 @@ class BlockProblem:
         Labelled target rows.
     sign, weight, bound : array (C, n_l) or number
         δ, λ and ξ⁰ of the pairs of source rows with a code and each target row.
-    alignment : Alignment, optional
+    alignment : MeanAlignment, optional
         Mean shifts, over d_s + d_t columns.
 
     Examples
@@ -72,7 +72,7 @@ class BlockProblem:
     sign: Any
     weight: Any
     bound: Any
-    alignment: Alignment | None = None
+    alignment: MeanAlignment | None = None
 
     def __post_init__(self) -> None:
         target = np.asarray(self.target, dtype=np.float64)
@@ -103,18 +103,18 @@ class BlockProblem:
         return self.rows.n * len(self.target) + len(self.constraint.rows)
 
     @property
-    def constraint(self) -> Alignment:
+    def constraint(self) -> MeanAlignment:
         """The shifts that are bounded; none of them where they are penalised."""
         if self.alignment is not None and self.alignment.slack is not None:
             return self.alignment
-        return Alignment(np.empty((0, self.rows.d + self.target.shape[1])), 1.0, 1.0)
+        return MeanAlignment(np.empty((0, self.rows.d + self.target.shape[1])), 1.0, 1.0)
 
     @property
-    def penalty(self) -> Alignment:
+    def penalty(self) -> MeanAlignment:
         """The shifts that are penalised; none of them where they are bounded."""
         if self.alignment is not None and self.alignment.slack is None:
             return self.alignment
-        return Alignment(np.empty((0, self.rows.d + self.target.shape[1])), 1.0)
+        return MeanAlignment(np.empty((0, self.rows.d + self.target.shape[1])), 1.0)
 
     def value(self, W: FloatArray) -> float:
         """Return the objective at W Wᵀ, in double precision; infinite where that is not definite."""
@@ -161,7 +161,7 @@ def as_blocks(problem: LogDetProblem) -> tuple[BlockProblem, IntArray] | None:
     first, codes = equal_rows(np.hstack(tables))  # rows with equal bounds share a code
     sign, weight, bound = (np.ascontiguousarray(table[first]) for table in tables)
     if alignment is not None:
-        alignment = Alignment(alignment.rows[:, order], alignment.weight, alignment.slack)
+        alignment = MeanAlignment(alignment.rows[:, order], alignment.weight, alignment.slack)
     rows = ArrayRows(np.ascontiguousarray(left[:, order[:d]]), codes)
     return BlockProblem(rows, right[:, order[d:]], sign, weight, bound, alignment), order
 

@@ -35,7 +35,7 @@ from isthmus.tasks.matching.linkage import (
     SETTLED,
     TIE,
     CandidateGraph,
-    Design,
+    FieldDesign,
 )
 from isthmus.tasks.matching.result import KEEP, Matching
 
@@ -179,7 +179,7 @@ def _link_rows(comparer: TableComparer, not_pairs: Any) -> tuple[Agreement, Floa
     n, agreement = comparer.shape[0], comparer.compare(_list_candidates(comparer))
     wrong = np.asarray([] if not_pairs is None else not_pairs, dtype=np.int64).reshape(-1, 2)
     forbidden = np.isin(agreement.cells, np.concatenate([wrong, wrong[:, ::-1]]) @ np.array([n, 1]))
-    free, design = np.flatnonzero(~forbidden), Design.of(agreement)
+    free, design = np.flatnonzero(~forbidden), FieldDesign.of(agreement)
     weights: FloatArray = np.zeros(design.width)
     zero: FloatArray = np.zeros(design.width)
     graph = CandidateGraph(agreement.i[free], agreement.j[free], agreement.shape)

@@ -92,7 +92,7 @@ class CandidateGraph:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class FieldDesign:
     """Features of candidate pairs for a logistic regression: centred, scaled, and 0 where they are absent.
 
     Each pattern of absent features has a column of its own, as rows without a field may match more or less often. The
@@ -106,7 +106,7 @@ class Design:
     shares: FloatArray
 
     @classmethod
-    def of(cls, agreement: Agreement) -> Design:
+    def of(cls, agreement: Agreement) -> FieldDesign:
         """Scale the features by the candidates that have them."""
         there, q = agreement.present, len(agreement.features)
         present = there.sum(axis=0)
@@ -165,7 +165,7 @@ class Linkage:
     ----------
     agreement : Agreement
         The candidates.
-    design : Design
+    design : FieldDesign
         Their features as they are weighted.
     weights : array (q,)
         b.
@@ -180,7 +180,7 @@ class Linkage:
     """
 
     agreement: Agreement
-    design: Design
+    design: FieldDesign
     weights: FloatArray
     free: IntArray
     matches: IntArray
@@ -293,7 +293,7 @@ def fit_linkage(
     free = np.flatnonzero(~of_known & ~forbidden)
     graph, every = CandidateGraph(i[free], j[free], (n, m)), CandidateGraph(i, j, (n, m))
     labels, used = _first_labels(graph, start[free], free, len(agreement), one_to_one)
-    design = Design.of(agreement)
+    design = FieldDesign.of(agreement)
     # Weights are fitted to all candidates, or to those of evenly spread rows of A.
     fitted = i % max(1, -(-len(agreement) // MOST_FITTED)) == 0
     zero: FloatArray = np.zeros(design.width)

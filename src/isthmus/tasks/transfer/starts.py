@@ -15,7 +15,7 @@ from scipy.optimize import quadratic_assignment
 from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray
 from isthmus.maps.regression import fit_ridge
-from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 from isthmus.solvers.newton import DualNewton
 from isthmus.tasks.transfer.problem import TransferRows, View
 from isthmus.tasks.transfer.scoring import (
@@ -147,7 +147,7 @@ def fit_metric(
     same = ys[:, None] == yt
     bounds, weights = np.where(same, NEAR, FAR), np.broadcast_to(weights, same.shape)
     pairs = Pairs(slice(0, n), slice(n, len(rows)), np.where(same, 1.0, -1.0), weights, bounds)
-    problem = LogDetProblem(rows, (pairs,), Alignment(shift, ALIGNMENT_WEIGHT, SLACK))
+    problem = LogDetProblem(rows, (pairs,), MeanAlignment(shift, ALIGNMENT_WEIGHT, SLACK))
     result = DualNewton(tol=TOLERANCE, max_iter=ITERATIONS).solve(problem, start)
     return result.components(), result.multipliers
 

@@ -29,7 +29,7 @@ Progress = Callable[..., None]
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ReviewTask:
     """What is reviewed: rows, each of which has options, and how to answer again with decisions.
 
     Parameters
@@ -66,7 +66,7 @@ class Task:
 class Review:
     """The state of a review; every method can be called from any thread."""
 
-    def __init__(self, task: Task, log: DecisionLog) -> None:
+    def __init__(self, task: ReviewTask, log: DecisionLog) -> None:
         self.task, self.log = task, log
         self._lock = threading.RLock()
         self._places = [{id: k for k, id in enumerate(ids)} for ids in (task.rows, task.options)]
