@@ -17,6 +17,11 @@ from uuid import uuid4
 
 from isthmus.exceptions import InputError, warn
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 # What has been renamed to its final name, for each `record_writes` that is open: name, device and inode.
 _recordings: list[list[tuple[Path, int, int]]] = []
 
@@ -326,8 +331,25 @@ def _put_in_place(unfinished: Path, where: Path, names: tuple[str, ...]) -> None
         else:
             sync_folder(where.parent)
             return
-    _replace_files(unfinished, where, names)
+    with _lock_folder(where):
+        _replace_files(unfinished, where, names)
     sync_folder(where)
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Wait for other programs that replace files of a folder, so that all files are of one of them."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        with suppress(OSError):  # the files are in place: a lock that was not freed in time is no error
+            os.close(descriptor)
 
 
 def _replace_files(unfinished: Path, where: Path, names: tuple[str, ...]) -> None:
