@@ -228,15 +228,17 @@ class PairGraph:
     def laplacian_form(self, v: FloatArray, B: FloatArray) -> FloatArray:
         """Return ``Bᵀ L_v B`` (r, r), the sum of ``v z zᵀ`` over all pairs of rows ``B`` (n, r)."""
         size = max(1024, CHUNK // max(1, B.shape[1]))
-        degrees, S = self.degrees(v)[:, None], np.zeros((B.shape[1], B.shape[1]), dtype=B.dtype)
+        degrees, S = self.degrees(v), np.zeros((B.shape[1], B.shape[1]), dtype=B.dtype)
         # Rows of a domain may be zero in the columns of the other, which cost nothing then.
         edges = {0, len(B), *(e for b in self.blocks for run in (b.left, b.right) for e in (run.start, run.stop))}
         for first, last in pairwise(sorted(edges)):
             for start in range(first, last, size):  # many rows: in parts that stay in the cache
                 part = slice(start, min(start + size, last))
                 used = _used_columns(B[part])
-                rows = B[part, used]
-                S[used, used] += rows.T @ (degrees[part] * rows)
+                for sign in (1.0, -1.0):  # a product of rows with themselves costs half of one with others
+                    some = sign * degrees[part] > 0
+                    rows = np.sqrt(np.abs(degrees[part][some]))[:, None] * B[part, used][some]
+                    S[used, used] += B.dtype.type(sign) * (rows.T @ rows)
         for block, V in zip(self.blocks, self.split(v), strict=True):
             left, right = (_used_columns(B[run]) for run in (block.left, block.right))
             cross = np.linalg.multi_dot([B[block.left, left].T, V, B[block.right, right]])  # from the shorter side
