@@ -52,10 +52,11 @@ class Progress:
     def __init__(self, progress: Any, name: str, *, leave: bool = True) -> None:
         if not isinstance(progress, bool) and not callable(progress):
             raise InputError(f"progress: expected True, False or a function, got {progress!r:.60}.")
-        self.name, self.leave = name, leave
+        self.name: str = name
+        self.leave: bool = leave
         self._function: Callable[..., Any] | None = None if isinstance(progress, bool) else progress
         self._bar: Any = None
-        self.shown = progress is True and has_tqdm()
+        self.shown: bool = progress is True and has_tqdm()
         if progress is True and not self.shown:
             warn('progress: needs tqdm, which is not installed; use: pip install "isthmus[progress]".', UserWarning)
 

@@ -26,7 +26,8 @@ class Source:
     """
 
     def __init__(self, X: Any, y: Any) -> None:
-        self.X, self.y = X, y
+        self.X: Any = X
+        self.y: Any = y
 
     def __sklearn_clone__(self) -> Source:
         return self

@@ -180,9 +180,9 @@ class Index:
         if not (model is None or isinstance(model, CommonSpace) or callable(getattr(model, "transform", None))):
             raise InputError(f"model: expected one with transform(X, domain), got {type(model).__name__}.")
         self.model = model
-        self.engine = as_engine(engine)
+        self.engine: Engine = as_engine(engine)
         self.dtype = self.engine.dtype if dtype is None else check_choice(dtype, "dtype", ("float64", "float32"))
-        self.measure = Measure.of(model)
+        self.measure: Measure = Measure.of(model)
         self._blocks: list[IndexedRows] = []
         self._ids: set[Any] = set()
         self._next_id = 0

@@ -171,8 +171,10 @@ class Board:
     """
 
     def __init__(self, design: Design, records: Iterable[Record], variant: str, seeds: Sequence[int]) -> None:
-        self.design, self.seeds, self.groups = design, tuple(seeds), design.groups
-        self.variant = check_choice(variant, "variant", design.variants)
+        self.design: Design = design
+        self.seeds: tuple[int, ...] = tuple(seeds)
+        self.groups: tuple[str, ...] = design.groups
+        self.variant: str = check_choice(variant, "variant", design.variants)
         self._records = {
             (r.group, r.seed, r.system, r.setting): r
             for r in records

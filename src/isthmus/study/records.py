@@ -113,9 +113,9 @@ class RecordStore:
     """
 
     def __init__(self, folder: str | os.PathLike[str], name: str) -> None:
-        self.path = Path(folder) / f"{name}.jsonl"
-        self.parts = self.path.with_suffix(".parts")
-        self.aside = self.path.with_suffix(".set-aside.jsonl")
+        self.path: Path = Path(folder) / f"{name}.jsonl"
+        self.parts: Path = self.path.with_suffix(".parts")
+        self.aside: Path = self.path.with_suffix(".set-aside.jsonl")
 
     def read(self) -> dict[Key, Record]:
         """Return all finished records by key, in the order of their keys."""

@@ -186,7 +186,8 @@ class _FeatureTable:
     """Features of candidate pairs, as they are collected: in memory, or in a file where they are many."""
 
     def __init__(self, i: IntArray, j: IntArray, most_features: int) -> None:
-        self.i, self.j = i, j
+        self.i: IntArray = i
+        self.j: IntArray = j
         # One feature after the other, so that each is written, and read, in one run.
         self._values = _allocate(most_features, len(i), np.float32)
         self._present = _allocate(most_features, len(i), np.bool_)

@@ -66,7 +66,8 @@ class Writer:
     """What tabs of the page want, done for one of them at a time."""
 
     def __init__(self, review: Review) -> None:
-        self.review, self.tab = review, ""
+        self.review: Review = review
+        self.tab: str = ""
 
     def act(self, words: Any) -> tuple[int, dict[str, Any]]:
         """Do what a tab wants, and return the status and the state of the review."""

@@ -67,7 +67,8 @@ class Review:
     """The state of a review; every method can be called from any thread."""
 
     def __init__(self, task: ReviewTask, log: DecisionLog) -> None:
-        self.task, self.log = task, log
+        self.task: ReviewTask = task
+        self.log: DecisionLog = log
         self._lock = threading.RLock()
         self._places = [{id: k for k, id in enumerate(ids)} for ids in (task.rows, task.options)]
         self.reserved, self.sample = reserve_rows(task.rows)
