@@ -39,6 +39,30 @@ def test_numbers_of_other_names_are_shared_only_if_they_name_objects():
         assert pairs({"a": draw().tolist()}, {"b": draw().tolist()}) == ()
 
 
+AREAS = np.round(np.exp(rng.normal(8, 3, 120)))
+
+
+@pytest.mark.parametrize("change", [lambda x: x, lambda x: x * (1 + 1e-4 * rng.normal(size=120)), lambda x: x[::-1]])
+def test_measurements_of_other_names_are_known_by_values_closer_than_neighbours(change):
+    assert pairs({"area": AREAS, "n": range(120)}, {"surface": change(AREAS), "k": rng.normal(size=120)}) == (
+        ("area", "surface"),
+    )
+
+
+@pytest.mark.parametrize("n", [50, 100, 800])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda n: rng.normal(size=n),
+        lambda n: np.round(np.exp(rng.normal(3, 2, n)), 2),
+        lambda n: rng.integers(0, 10**6, n),
+        lambda n: rng.standard_cauchy(n),
+    ],
+)
+def test_unrelated_measurements_are_not_shared_whatever_their_distribution(draw, n):
+    assert pairs({"a": draw(n) + 0.5, "b": draw(n)}, {"c": draw(n), "d": draw(300)}) == ()
+
+
 def test_what_counts_the_rows_says_nothing_about_them():
     assert pairs({"id": range(N), "title": TITLES}, {"id": range(N), "title": TITLES}) == (("title", "title"),)
     assert pairs({"id": range(N)}, {"id": [7 * i for i in range(N)]}) == ()

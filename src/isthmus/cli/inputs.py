@@ -374,7 +374,7 @@ def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) ->
 
     def is_evidence(column: Column) -> bool:
         if column.kind == "number" and plain_name(column.name) not in both:
-            return _are_codes(table.column(column.name))  # other numbers would not be paired, and may be many
+            return _are_different(table.column(column.name))  # other numbers would not be paired, and may be many
         found = column.kind in FEATURES or (column.kind == "dropped" and column.why in ID_LIKE)
         return found or (column.kind == "id" and column.why.startswith(FIRST))
 
@@ -383,12 +383,9 @@ def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) ->
     return {name: column.to_list() for name, column in columns.items() if not column.dtype.is_nested()}
 
 
-def _are_codes(series: Any) -> bool:
-    """Return whether a column of numbers may name objects: whole numbers, at least half of them different."""
-    from isthmus.io.tables.content import import_polars
-
-    text = series.cast(import_polars().String)
-    return bool(2 * text.n_unique() >= len(text) and not text.str.contains("[.,]").any())
+def _are_different(series: Any) -> bool:
+    """Return whether half of the cells of a column differ: others are not paired with a column of another name."""
+    return bool(2 * series.n_unique() >= len(series))
 
 
 def own_columns(table: Table, plan: Plan) -> SharedColumns:

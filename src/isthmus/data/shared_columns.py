@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.validation import IntArray, column_names, short_repr, show_value
-from isthmus.data.cells import clean_text
+from isthmus._core.validation import FloatArray, IntArray, column_names, short_repr, show_value
+from isthmus.data.cells import choose_number_parser, clean_text
 from isthmus.exceptions import InputError
 
 AUTO = "auto"
@@ -28,6 +28,9 @@ FEWEST_ROWS = 4
 WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+")
 # Columns of other names: the least number of different words, of a column of numbers the least share of these.
 FEWEST_WORDS, MOSTLY, LEAST_DIFFERENT = 3, 0.9, 0.5
+# Measurements of other names: the least share of values that are close to one of the other column, at most this share
+# of the distance to its neighbours (so is a sixth of unrelated ones); the fewest values, the most columns to compare.
+LEAST_CLOSE, CLOSE, FEWEST_NUMBERS, MOST_NUMBERS = 0.5, 0.1, 50, 30
 Cells = tuple[str, ...]
 ColumnPairs = tuple[tuple[str, str], ...]
 
@@ -130,6 +133,15 @@ def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> Co
         for ours, theirs, table in ((tables[0], tables[1], source), (tables[1], tables[0], target))
     )
     overlaps = {(a, b): _overlap(p, q) for a, p in left.items() if p for b, q in right.items() if q}
+    numbers = [
+        {name: values for name in side if len(values := _different_numbers(table[name])) >= FEWEST_NUMBERS}
+        for side, table in ((left, source), (right, target))
+    ]
+    if max(map(len, numbers)) <= MOST_NUMBERS:
+        for a, x in numbers[0].items():
+            for b, y in numbers[1].items():
+                if (share := _share_of_close(x, y)) >= LEAST_CLOSE:
+                    overlaps[a, b] = max(share, overlaps.get((a, b), 0.0))
     best: dict[tuple[int, str], float] = {}
     for pair, value in overlaps.items():
         for place in enumerate(pair):
@@ -168,6 +180,27 @@ def _word_shares(cells: Cells) -> dict[str, float]:
     if len(counts) < (LEAST_DIFFERENT * total if numeric else FEWEST_WORDS):
         return {}
     return {word: n / total for word, n in counts.items()}
+
+
+def _different_numbers(cells: Cells) -> FloatArray:
+    """Return the different numbers of a column in order; none where cells are no numbers, or some are equal."""
+    parse, used = choose_number_parser(cells), [cell for cell in cells if cell]
+    values = np.array([parse(cell) for cell in {*used}])
+    values = np.unique(values[np.isfinite(values)])
+    return values if len(values) >= MOSTLY * len(used) else np.empty(0)
+
+
+def _share_of_close(x: FloatArray, y: FloatArray) -> float:
+    """Return the share of values of the shorter column that are much closer to one of the other than its neighbours.
+
+    Values of the same objects are, whatever their distribution.
+    """
+    few, many = sorted((x, y), key=len)
+    gaps = np.diff(many, prepend=-np.inf, append=np.inf)
+    room = np.minimum(gaps[:-1], gaps[1:])
+    right = np.clip(np.searchsorted(many, few), 1, len(many) - 1)
+    nearest = np.where(few - many[right - 1] <= many[right] - few, right - 1, right)
+    return float(np.mean(np.abs(few - many[nearest]) <= CLOSE * room[nearest]))
 
 
 def _overlap(p: Mapping[str, float], q: Mapping[str, float]) -> float:
