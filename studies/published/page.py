@@ -35,12 +35,15 @@ def best_rule(board: Board) -> str:
 
 def score_table(board: Board) -> TextTable:
     """Systems and target-only rules by groups; at the end the mean, and that with a source of noise."""
-    rows = []
+    rows, several = [], len(board.groups) > 1
     for name in COLUMNS:
         if name not in NOISE.values():
             noise = number_cell(mean(board, NOISE[name])) if name in NOISE else ""
-            rows.append((name, *mean_cells(board, name), mean_cell(100 * board.scores(name).mean(axis=0)), noise))
-    head = ("system", *(group.split(" ", 1)[-1] for group in board.groups), "mean", "mean with noise")
+            cells = [cell.removesuffix("±0.0") for cell in mean_cells(board, name)]
+            total = [mean_cell(100 * board.scores(name).mean(axis=0)).removesuffix("±0.0")] if several else []
+            rows.append((name, *cells, *total, noise))
+    groups = (group.removeprefix("SURF→DeCAF ").removeprefix("DeCAF→SURF ") for group in board.groups)
+    head = ("system", *groups, *(["mean"] if several else []), "mean with noise")
     return TextTable("Accuracy in per cent", head, tuple(rows), table_notes(board, rows))
 
 
@@ -134,7 +137,7 @@ only: whether rows of one camera are the same image in two files is not known. `
 per class; amazon is no target of DeCAF, since only that sample is there.
 - **Office-31.** Splits released with SHFA and by Hoffman (amazon SURF-800 to dslr SURF-600, {source} and {labelled} \
 rows per class, 405 scored). The seed is the number of the split.
-- **SNARE-seq.** 1,047 cells by two assays, all rows of both, `isthmus.align(ATAC, RNA)`, three seeds or more. \
+- **SNARE-seq.** 1,047 cells by two assays, all rows of both, `isthmus.align(ATAC, RNA)`, one run per seed. \
 FOSCTTM is the mean over both directions: 0 if every cell is nearest to its own other half, .5 by chance.
 - **Rows.** Counts and activations are replaced by their square roots and scaled to unit length; *unit rows* are \
 scaled only, as in the releases of HFA, CDLS and CDSPP. MLHD, ARC, `target 1-NN` and label spreading see three \
