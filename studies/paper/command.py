@@ -26,6 +26,7 @@ Run the paper's experiments on real data, with controls on the same rows, and pr
   sensitivity    accuracy over the grid of λ1 and λ2, on the data of table1
   all            the first three; with --oracle, all four
   table1-native  table1 on the paper's own corpus (data set reuters), for those who have it
+  table2-released  the group of table2 whose features were released (data set office31_released)
 
 Records are JSON lines in the folder --out, a trial at a time. A run that was stopped, by Ctrl-C or otherwise, goes
 on where it was when the same command is given again; nothing is run twice. Records that another version, other

@@ -14,7 +14,7 @@ from isthmus.study.study import RunPlan, run_plan
 from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.experiment import EXPERIMENTS, Experiment
-from studies.paper.page import GRIDS, PAGE
+from studies.paper.page import GRIDS, PAGE, RELEASED
 
 SENSITIVITY, ALL = "sensitivity", "all"
 NAMES = (*EXPERIMENTS, SENSITIVITY, ALL)
@@ -95,7 +95,8 @@ def records_of(name: str, request: Request) -> list[Record]:
 
 def page_records(request: Request) -> dict[str, list[Record]]:
     """Return the records of the page: those of each experiment, and grids that were searched apart from it."""
-    return {name: records_of(name, request) for name in PAGE} | {GRIDS: records_of(SENSITIVITY, request)}
+    named = {name: records_of(name, request) for name in (*PAGE, RELEASED)}
+    return named | {GRIDS: records_of(SENSITIVITY, request)}
 
 
 def artefacts(name: str, experiment: Experiment, variants: Sequence[str], request: Request) -> Artefacts:

@@ -220,8 +220,9 @@ class CDLS(MetricEstimator):
 
     Y.-H. H. Tsai, Y.-R. Yeh and Y.-C. F. Wang, *Learning cross-domain landmarks for heterogeneous domain
     adaptation*, CVPR 2016: the map is that of the public release; the weights follow the paper's objective from
-    memory (the release's program is possibly indefinite). In the classifier source rows count by their weights, and
-    labelled target rows as much, together, as the source; both domains are centred first.
+    memory (the program of the release is another one, and not convex: docs/systems.md). In the classifier source
+    rows count by their weights, and labelled target rows as much, together, as the source; both domains are centred
+    first.
 
     Parameters
     ----------

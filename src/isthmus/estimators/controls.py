@@ -50,7 +50,16 @@ from isthmus.estimators.base import (
 )
 from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError
-from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation
+from isthmus.geometry.discriminants import (
+    ShareEstimate,
+    SoftLDA,
+    balance,
+    centre_scores,
+    check_shares,
+    choose_shares,
+    floor_shares,
+    score_deviation,
+)
 from isthmus.geometry.similarity import normalize_precisely
 
 
@@ -360,17 +369,19 @@ class LeadingAxesEstimator(TargetEstimator):
     """The base of rules that see target rows on several numbers of leading principal axes, and average over these."""
 
     components: Any = field(default=(2, 3, 5), kw_only=False)
+    shares: Any = "auto"
     axes_: PrincipalAxes = field(init=False)
     _present: IntArray = field(init=False)
 
-    def _validate(self) -> None:
+    def _validate(self) -> str | FloatArray:
         super()._validate()
         if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
             raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
         for multiple in self.components:
             check_number(multiple, "components", low=1, whole=True)
+        return check_shares(self.shares)
 
-    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: str | FloatArray) -> dict[str, Any]:
         target = domains.target
         present, codes = np.unique(target.y[target.labelled], return_inverse=True)
         y = np.full(len(target.y), UNLABELLED)
@@ -381,9 +392,12 @@ class LeadingAxesEstimator(TargetEstimator):
         sizes = sorted({min(int(multiple) * len(present), most) for multiple in self.components})
         axes = axes.leading(sizes[-1])
         Z = axes.coordinates(target.X)
-        return {"axes_": axes, "_present": present, **self._fit_views([Z[:, :k] for k in sizes], y)}
+        views, known = [Z[:, :k] for k in sizes], target.labelled
+        halves = [(view[known], view[y < 0]) for view in views]
+        found = choose_shares(settings, domains.source.y, domains.classes, halves, target.y[known])
+        return {"axes_": axes, "_present": present, **self._fit_views(views, y, found)}
 
-    def _fit_views(self, views: list[FloatArray], y: IntArray) -> dict[str, Any]:
+    def _fit_views(self, views: list[FloatArray], y: IntArray, found: ShareEstimate) -> dict[str, Any]:
         """Return what is learned from rows on each number of axes, by name; codes y (n,) are -1 where unlabelled."""
         raise NotImplementedError
 
@@ -431,6 +445,9 @@ class BalancedKMeans(LeadingAxesEstimator):
     ----------
     components : sequence of int
         The numbers of axes, in multiples of the number of classes; at most the rank of the target rows.
+    shares : {"auto", "uniform", "source", "labelled"} or array (C,)
+        The shares of the classes among the unlabelled rows, as in :class:`~isthmus.LabelTransfer`: equal ("auto",
+        "uniform"), those of the source, those that labelled rows support, or numbers in the order of ``classes_``.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
@@ -453,10 +470,10 @@ class BalancedKMeans(LeadingAxesEstimator):
     means_: tuple[FloatArray, ...] = field(init=False)
     units_: tuple[float, ...] = field(init=False)
 
-    def _fit_views(self, views: list[FloatArray], y: IntArray) -> dict[str, Any]:
+    def _fit_views(self, views: list[FloatArray], y: IntArray, found: ShareEstimate) -> dict[str, Any]:
         known, free, views = y >= 0, y < 0, [normalize(Z) for Z in views]
         Y = np.eye(y.max() + 1)[y[known]]
-        means = tuple(_fit_balanced_means(Z[known], Y, Z[free]) for Z in views)
+        means = tuple(_fit_balanced_means(Z[known], Y, Z[free], found) for Z in views)
         rows = free if free.any() else known
         units = tuple(score_deviation(-cdist(Z[rows], M, "sqeuclidean")) for Z, M in zip(views, means, strict=True))
         return {"means_": means, "units_": units}
@@ -482,14 +499,14 @@ class BalancedKMeans(LeadingAxesEstimator):
         return np.asarray(softmax(self._mean_scores(Z) / TEMPERATURE, axis=1))
 
 
-def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
+def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray, found: ShareEstimate) -> FloatArray:
     """Return the means (C, k) from labelled rows L, whose classes are the rows of Y, and unlabelled rows U."""
     totals, sizes = SEED_WEIGHT * Y.T @ L, SEED_WEIGHT * Y.sum(axis=0)
     # The first means are those of the labelled rows alone.
     M = totals / sizes[:, None]
     for _ in range(ROUNDS if len(U) else 0):
         scores = -cdist(U, M, "sqeuclidean")
-        P = balance(scores / (TEMPERATURE * score_deviation(scores)), np.full(len(M), 1.0 / len(M)))
+        P = balance(scores / (TEMPERATURE * score_deviation(scores)), found.shares, found.strictness)
         M = (totals + P.T @ U) / (sizes + P.sum(axis=0))[:, None]
     return np.asarray(M)
 
@@ -516,6 +533,9 @@ class SelfTrainedLDA(LeadingAxesEstimator):
         Every k in multiples of the number of classes; at most the rank of the target rows.
     n_rounds : int
         How often the discriminants learn from their guesses.
+    shares : {"auto", "uniform", "source", "labelled"} or array (C,)
+        The shares of the classes among the unlabelled rows, as in :class:`~isthmus.LabelTransfer`: equal ("auto",
+        "uniform"), those of the source, those that labelled rows support, or numbers in the order of ``classes_``.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
@@ -544,29 +564,31 @@ class SelfTrainedLDA(LeadingAxesEstimator):
     n_rounds: int = 10
     discriminants_: tuple[SoftLDA, ...] = field(init=False)
 
-    def _fit_views(self, views: list[FloatArray], y: IntArray) -> dict[str, Any]:
-        return {"discriminants_": tuple(fit_self_trained(Z, y, self.n_rounds) for Z in views)}
+    def _fit_views(self, views: list[FloatArray], y: IntArray, found: ShareEstimate) -> dict[str, Any]:
+        return {"discriminants_": tuple(fit_self_trained(Z, y, self.n_rounds, found) for Z in views)}
 
     def _probabilities(self, Z: FloatArray) -> FloatArray:
         each = [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_]
         return np.asarray(np.mean(each, axis=0))
 
 
-def fit_self_trained(Z: FloatArray, y: IntArray, n_rounds: int) -> SoftLDA:
+def fit_self_trained(Z: FloatArray, y: IntArray, n_rounds: int, found: ShareEstimate) -> SoftLDA:
     """Return discriminants of centred rows Z (n, k), taught again and again by the guesses of the ones before.
 
-    The codes y (n,) are -1 for unlabelled rows; every class has a labelled row.
+    The codes y (n,) are -1 for unlabelled rows; every class has a labelled row, and shares as ``found``.
     """
-    free, C = y < 0, y.max() + 1
-    P, shares = np.eye(C)[y], np.full(C, 1.0 / C)
+    free = y < 0
+    P, bound = np.eye(len(found.shares))[y], (found.shares, found.strictness)
     if not free.any():
         return SoftLDA.of(Z, P)
-    P[free] = balance(_nearest_scores(Z[free], Z[~free], y[~free]), shares)
+    P[free] = balance(_nearest_scores(Z[free], Z[~free], y[~free]), *bound)
     lda = SoftLDA.of(Z, P)
     for _ in range(n_rounds):
-        P[free] = balance(lda.scores(Z[free]), shares)
+        P[free] = balance(lda.scores(Z[free]), *bound)
         lda = SoftLDA.of(Z, P)
-    return lda
+    # Discriminants assume equal shares; unequal ones are part of the rule for new rows.
+    shares = found.shares if found.strictness == 1.0 else floor_shares(P[free].mean(axis=0))
+    return SoftLDA(lda.weights, lda.offsets + np.log(len(shares) * shares))
 
 
 def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatArray:

@@ -17,6 +17,7 @@ from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, a
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TargetClassifier, check_two_classes, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, import_extra, warn
+from isthmus.geometry.discriminants import check_shares, choose_shares
 from isthmus.geometry.similarity import graph_distances
 
 # Two rows are the same where no feature differs by more than this part of the largest one.
@@ -283,10 +284,13 @@ def jensen_shannon(P: FloatArray, Q: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(table, 0.0))
 
 
-def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int) -> tuple[FloatArray, float, int]:
+def sinkhorn(
+    cost: FloatArray, regularization: float, tol: float, max_iter: int, weights: FloatArray | float = 1.0
+) -> tuple[FloatArray, float, int]:
     r"""Return the plan of least cost with entropy, :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
 
-    It goes (n, m) between uniform weights; with it come by how much its row sums are off in all, and the iterations.
+    It goes (n, m) between rows with ``weights`` (n,), whose mean is one, and columns of equal weight; with it come by
+    how much its row sums are off in all, and the iterations.
 
     Costs are between 0 and 1 and ε at least 1/300, so that exp(-G/ε) is a number in double precision and no
     logarithms are needed.
@@ -303,15 +307,32 @@ def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int)
     v = np.full(m, 1.0 / m)
     for k in range(max_iter):
         Kv = K @ v
-        u = 1.0 / (n * Kv)
+        u = weights / (n * Kv)
         v = 1.0 / (m * (u @ K))
         if k % 10 == 9 or k == max_iter - 1:
-            error = float(np.abs(u * (K @ v) - 1.0 / n).sum())
+            error = float(np.abs(u * (K @ v) - weights / n).sum())
             if error <= tol:
                 break
     K *= u[:, None]
     K *= v
     return K, error, k + 1
+
+
+def weigh_source(domains: TwoDomains, Y: FloatArray, free: IntArray, shares: str | FloatArray) -> FloatArray | float:
+    """Return weights of the source rows (n,), of mean one, that give the classes their shares; one if uniform.
+
+    Y are the target rows, and ``free`` the numbers of the unlabelled ones.
+    """
+    known, ys = domains.target.labelled, domains.source.y
+    labelled, counts = domains.target.y[known], np.bincount(ys)
+    word = shares if isinstance(shares, str) else ""
+    if word in ("auto", "source") or (word == "labelled" and len(np.unique(labelled)) < len(counts)):
+        return 1.0
+    codes = labelled if word == "labelled" else np.arange(len(counts))
+    found = choose_shares(shares, ys, domains.classes, [(Y[known], Y[free])], codes)
+    if word == "labelled" and found.strictness == 1.0:
+        return 1.0
+    return np.asarray((len(ys) * found.shares / counts)[ys])
 
 
 # The least entropy for which plans are computed without logarithms.
@@ -329,10 +350,10 @@ class KPGRL(TargetClassifier):
        R(x) = \mathrm{softmax}_k(-\|x - \kappa_k\|^2 / (\tau m))
 
     A key point is a labelled target row, and its partner the mean of its class in the source; a row is known by how
-    near it is to each. The plan π has uniform weights on the source rows and on the unlabelled target rows; every
-    source row moves to the mean, by π, of the target rows that it is matched with; a classifier learns from the
-    moved rows and the labelled target rows. Key points are matched with each other and with nothing else, so that
-    they drop out of the plan.
+    near it is to each. The plan π has uniform weights on the unlabelled target rows; those of the source rows give
+    each class its share (with ``shares="auto"`` they are uniform). Every source row moves to the mean, by π, of the
+    target rows that it is matched with; a classifier learns from the moved rows and the labelled target rows. Key
+    points are matched with each other and with nothing else, so that they drop out of the plan.
 
     As in the public release, which has as many source rows as unlabelled ones; its support vectors have an RBF kernel
     with γ = 1/d. It costs a table of n_s × n_u numbers, and k times as many logarithms.
@@ -350,6 +371,11 @@ class KPGRL(TargetClassifier):
         How much of the mass of a plan may be in the wrong row.
     max_iter : int
         Sinkhorn's iterations at most.
+    shares : {"auto", "uniform", "source", "labelled"} or array (C,)
+        The shares of the classes among the unlabelled target rows, by which source rows weigh: as in the source
+        ("auto", "source"), equal ("uniform"), those that labelled target rows support ("labelled"; see
+        :class:`~isthmus.LabelTransfer`), or numbers in the order of ``classes_``. Where a class has no labelled row,
+        "labelled" is "auto".
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`.
 
@@ -381,20 +407,22 @@ class KPGRL(TargetClassifier):
     regularization: float = 0.005
     tol: float = 1e-3
     max_iter: int = 10_000
+    shares: Any = "auto"
     classifier_: Any = field(init=False)
     plan_error_: float = field(init=False)
 
-    def _validate(self) -> None:
+    def _validate(self) -> str | FloatArray:
         super()._validate()
         check_number(self.regularization, "regularization", low=LEAST)
+        return check_shares(self.shares)
 
-    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: str | FloatArray) -> dict[str, Any]:
         check_two_classes(domains)
         X, Y = as_dense(domains.source.X), as_dense(domains.target.X)
         known, free = domains.target.labelled, np.flatnonzero(domains.target.y == UNLABELLED)
         if not len(free):
             raise InputError("y_target: expected rows without a label to move the source rows to, got none.")
-        plan, error, n_iter = self._plan(domains, X, Y, free)
+        plan, error, n_iter = self._plan(domains, X, Y, free, weigh_source(domains, Y, free, settings))
         # Barycentric: each source row becomes the mean of the target rows that it is matched with.
         moved = (plan @ Y[free]) / plan.sum(axis=1, keepdims=True)
         y = np.concatenate([domains.target.y[known], domains.source.y])
@@ -408,8 +436,10 @@ class KPGRL(TargetClassifier):
             )
         return {"classifier_": classifier, "plan_error_": error, "n_iter_": n_iter}
 
-    def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray, free: Any) -> tuple[FloatArray, float, int]:
-        """Return the transport of source rows to unlabelled target rows."""
+    def _plan(
+        self, domains: TwoDomains, X: FloatArray, Y: FloatArray, free: Any, weights: FloatArray | float = 1.0
+    ) -> tuple[FloatArray, float, int]:
+        """Return the transport of weighted source rows to unlabelled target rows."""
         known, ys = domains.target.labelled, domains.source.y
         means = np.stack([X[ys == c].mean(axis=0) for c in domains.target.y[known]])
         keys = means, Y[known]
@@ -419,7 +449,7 @@ class KPGRL(TargetClassifier):
         ]
         cost = jensen_shannon(*R)
         k, largest = len(known), float(cost.max())
-        return sinkhorn(cost[k:, k:] / (largest or 1.0), self.regularization, self.tol, self.max_iter)
+        return sinkhorn(cost[k:, k:] / (largest or 1.0), self.regularization, self.tol, self.max_iter, weights)
 
     def _scores(self, rows: Matrix) -> FloatArray:
         values = np.asarray(self.classifier_.decision_function(as_dense(rows)))

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from isthmus._core.validation import FloatArray, IntArray
+from isthmus._core.linalg import normalize_rows
+from isthmus._core.validation import FloatArray, IntArray, check_choice
+from isthmus.exceptions import InputError
 
 SINKHORN_SWEEPS = 100
 # The lowest logarithm of a score below the best of its row: further down, a column could be all zeros.
@@ -178,6 +182,78 @@ def _predict_nearest(L: FloatArray, codes: IntArray, U: FloatArray) -> tuple[Int
     Y = np.eye(int(codes.max()) + 1)[codes]
     means = Y.T @ L / Y.sum(axis=0)[:, None]
     return codes[cdist(U, L, "sqeuclidean").argmin(axis=1)], cdist(U, means, "sqeuclidean").argmin(axis=1)
+
+
+WORDS = ("auto", "uniform", "source", "labelled")
+# The smallest share of a class, as a part of an equal one: a class without a share is never found.
+SMALLEST = 0.01
+
+
+def check_shares(shares: Any) -> str | FloatArray:
+    """Return the parameter ``shares``: one of the words, or numbers (C,) that are not yet scaled; raise otherwise."""
+    if isinstance(shares, str):
+        return check_choice(shares, "shares", WORDS)
+    try:
+        array = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"shares: expected one of {', '.join(WORDS)} or numbers, got {shares!r:.60}.") from None
+    if array.ndim != 1 or not len(array) or not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise InputError(f"shares: expected a share of at least 0 per class, not all 0, got {shares!r:.60}.")
+    return array
+
+
+def assume_shares(shares: str | FloatArray, ys: IntArray, classes: NDArray[Any]) -> FloatArray:
+    """Return the shares (C,) that are assumed before anything is estimated; they sum to one.
+
+    A class that the source lacks gets the mean share where the shares are the source's.
+
+    Examples
+    --------
+    >>> assume_shares("source", np.array([0, 0, 0, 1]), np.array(["a", "b", "c"])).round(2)
+    array([0.5 , 0.17, 0.33])
+    """
+    C = len(classes)
+    if not isinstance(shares, str):
+        if len(shares) != C:
+            raise InputError(f"shares: expected a share for each of {C} classes, got {len(shares)}.")
+        return floor_shares(shares)
+    if shares != "source":
+        return np.full(C, 1.0 / C)
+    counts = np.bincount(ys[ys >= 0], minlength=C).astype(float)
+    lacking = counts == 0
+    counts[lacking] = counts[~lacking].mean()
+    return floor_shares(counts)
+
+
+def floor_shares(shares: FloatArray) -> FloatArray:
+    """Return shares that sum to one, none of them too small for its class to be found."""
+    scaled = np.maximum(shares / shares.sum(), SMALLEST / len(shares))
+    return np.asarray(scaled / scaled.sum())
+
+
+def choose_shares(
+    shares: str | FloatArray,
+    ys: IntArray,
+    classes: NDArray[Any],
+    views: Sequence[tuple[FloatArray, FloatArray]],
+    codes: IntArray,
+) -> ShareEstimate:
+    """Return the shares of the classes that have a label, by a checked parameter ``shares``.
+
+    "labelled" estimates them (:func:`infer_shares`), from labelled and unlabelled rows of unit length; otherwise they
+    are assumed (:func:`assume_shares`), "auto" as equal.
+
+    Examples
+    --------
+    >>> ys, classes, codes = np.array([0, 0, 0, 1, 2]), np.array(["a", "b", "c"]), np.array([0, 1, 1])
+    >>> choose_shares("source", ys, classes, [], codes).shares.round(2)
+    array([0.75, 0.25])
+    """
+    present, places = np.unique(codes, return_inverse=True)
+    if isinstance(shares, str) and shares == "labelled":
+        return infer_shares([(normalize_rows(L), normalize_rows(U)) for L, U in views], places)
+    assumed = assume_shares(shares, ys, classes)[present]
+    return ShareEstimate(assumed / assumed.sum())
 
 
 def oas_shrinkage(S: FloatArray, n: int) -> float:

@@ -15,7 +15,7 @@ from studies.paper.comparisons import ORDER, READINGS
 from studies.paper.experiment import EXPERIMENTS
 from studies.paper.findings import Finding
 from studies.paper.formats import FORMATS
-from studies.paper.page import GRIDS, PAGE
+from studies.paper.page import GRIDS, PAGE, RELEASED
 from studies.paper.page import page as page_of
 from studies.paper.reproduction import EVERYTHING, SENSITIVITY, Request, page_records, reproduce
 
@@ -255,6 +255,17 @@ def test_grids_of_another_run_are_said_to_be_such(tmp_path, small_experiments):
     assert "searched before the tables were run with the present defaults" in text
     assert text.count("](./sensitivity-whole-mlhd-rbf.png)") == 1
     assert "Does accuracy rise" not in page_of(own, SETS, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(("level", "said"), [(0.36, "explain much of the gap"), (0.28, "do not explain the gap")])
+def test_released_features_stand_beside_the_second_table(tmp_path, small_experiments, level, said):
+    found = {name: [] for name in PAGE} | {"table2": table_records("table2", {}, sets=FEW)}
+    released = records_of(EXPERIMENTS[RELEASED], lambda column, g, seed: level, FEW[0])
+    assert "released features" not in page_of(found, FEW, tmp_path, tmp_path)
+    text = section(page_of(found | {RELEASED: released}, FEW, tmp_path, tmp_path), "table2 by released features")
+    assert f"MLHD has {100 * level:.1f} % and ARC {100 * level:.1f} % there" in text
+    assert said in text
+    assert re.search(rf"\| mlhd-rbf \| {100 * level:.1f}±0\.0 \| (49|50)\.\d \| 23\.5 to 29\.3 \|", text)
 
 
 COMMITTED = Request(out=ROOT / "results", records=ROOT / "results", sets=SETS[:1])

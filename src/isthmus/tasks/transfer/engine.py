@@ -39,8 +39,9 @@ from scipy.special import softmax
 
 from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray
+from isthmus.geometry.discriminants import floor_shares
 from isthmus.tasks.transfer import evidence, scoring, shared_evidence, starts
-from isthmus.tasks.transfer.problem import TransferRows, extend_classes, floor_shares, restrict_classes, tie_classes
+from isthmus.tasks.transfer.problem import TransferRows, extend_classes, restrict_classes, tie_classes
 from isthmus.tasks.transfer.scoring import LinearScores, Rule, TiedClasses, polish_guesses
 from isthmus.tasks.transfer.soft_pairs import ALL_ROUNDS, guess_by_soft_pairs
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isthmus._core.linalg import PrincipalAxes, normalize_rows
-from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, check_choice, is_sparse
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.data.domains import KnownPairs, SharedFeatures
-from isthmus.exceptions import InputError
-from isthmus.geometry.discriminants import balance, infer_shares
+from isthmus.geometry.discriminants import balance, floor_shares, infer_shares
 from isthmus.geometry.similarity import Prepared, column_scaling, fit_axes, normalize_precisely
 
 # Principal axes that are kept, unless five per class are more.
@@ -241,50 +238,3 @@ def tie_classes(P: FloatArray, classes: IntArray) -> FloatArray:
     tied = P.copy()
     tied[:, classes] = P[:, classes].mean(axis=1, keepdims=True)
     return tied
-
-
-WORDS = ("auto", "uniform", "source", "labelled")
-# The smallest share of a class, as a part of an equal one: a class without a share is never found.
-SMALLEST = 0.01
-
-
-def check_shares(shares: Any) -> str | FloatArray:
-    """Return the parameter ``shares``: one of the words, or numbers (C,) that are not yet scaled; raise otherwise."""
-    if isinstance(shares, str):
-        return check_choice(shares, "shares", WORDS)
-    try:
-        array = np.asarray(shares, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"shares: expected one of {', '.join(WORDS)} or numbers, got {shares!r:.60}.") from None
-    if array.ndim != 1 or not len(array) or not np.isfinite(array).all() or (array < 0).any() or not array.any():
-        raise InputError(f"shares: expected a share of at least 0 per class, not all 0, got {shares!r:.60}.")
-    return array
-
-
-def assume_shares(shares: str | FloatArray, ys: IntArray, classes: NDArray[Any]) -> FloatArray:
-    """Return the shares (C,) that are assumed before anything is estimated; they sum to one.
-
-    A class that the source lacks gets the mean share where the shares are the source's.
-
-    Examples
-    --------
-    >>> assume_shares("source", np.array([0, 0, 0, 1]), np.array(["a", "b", "c"])).round(2)
-    array([0.5 , 0.17, 0.33])
-    """
-    C = len(classes)
-    if not isinstance(shares, str):
-        if len(shares) != C:
-            raise InputError(f"shares: expected a share for each of {C} classes, got {len(shares)}.")
-        return floor_shares(shares)
-    if shares != "source":
-        return np.full(C, 1.0 / C)
-    counts = np.bincount(ys[ys >= 0], minlength=C).astype(float)
-    lacking = counts == 0
-    counts[lacking] = counts[~lacking].mean()
-    return floor_shares(counts)
-
-
-def floor_shares(shares: FloatArray) -> FloatArray:
-    """Return shares that sum to one, none of them too small for its class to be found."""
-    scaled = np.maximum(shares / shares.sum(), SMALLEST / len(shares))
-    return np.asarray(scaled / scaled.sum())

@@ -30,9 +30,9 @@ from isthmus.data.domains import TwoDomains
 from isthmus.data.shared_columns import SharedColumns
 from isthmus.estimators.base import EVERYTHING, SystemFacts, TwoDomainEstimator
 from isthmus.exceptions import InputError
-from isthmus.geometry.discriminants import SoftLDA
+from isthmus.geometry.discriminants import SoftLDA, assume_shares, check_shares
 from isthmus.tasks.transfer.engine import TransferOutcome, transfer_labels
-from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
+from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows
 from isthmus.tasks.transfer.scoring import Discriminant
 from isthmus.tasks.transfer.shared_evidence import add_shared_scores, make_shared_features
 

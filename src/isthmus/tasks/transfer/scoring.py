@@ -17,7 +17,15 @@ from sklearn.svm import LinearSVC
 
 from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray, Matrix
-from isthmus.geometry.discriminants import NEVER, SoftLDA, balance, balancing_offsets, centre_scores, score_deviation
+from isthmus.geometry.discriminants import (
+    NEVER,
+    SoftLDA,
+    balance,
+    balancing_offsets,
+    centre_scores,
+    floor_shares,
+    score_deviation,
+)
 from isthmus.geometry.similarity import normalize_precisely
 from isthmus.maps.regression import AffineMap
 from isthmus.tasks.transfer.problem import (
@@ -25,7 +33,6 @@ from isthmus.tasks.transfer.problem import (
     MULTIPLES,
     TransferRows,
     extend_classes,
-    floor_shares,
     tie_classes,
 )
 

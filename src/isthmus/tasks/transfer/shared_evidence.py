@@ -34,12 +34,12 @@ from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse
 from isthmus.data.cells import parse_number
 from isthmus.data.domains import KnownPairs, SharedFeatures
 from isthmus.data.shared_columns import SharedColumns
-from isthmus.geometry.discriminants import SoftLDA, balance
+from isthmus.geometry.discriminants import SoftLDA, balance, floor_shares
 from isthmus.geometry.similarity import normalize_precisely
 from isthmus.geometry.terms import TermRows
 from isthmus.tasks.transfer import scoring, starts
 from isthmus.tasks.transfer.evidence import DEVIATIONS, iterate_folds, kappa
-from isthmus.tasks.transfer.problem import AXES_PER_CLASS, TransferRows, floor_shares, sample_rows, take_rows
+from isthmus.tasks.transfer.problem import AXES_PER_CLASS, TransferRows, sample_rows, take_rows
 from isthmus.tasks.transfer.scoring import (
     GUESS_TEMPERATURE,
     MAP_TEMPERATURE,
