@@ -12,7 +12,7 @@ from isthmus.study.records import Record
 from studies.labels.page import endings
 from studies.labels.parts import TRANSFER
 from studies.published import protocols
-from studies.published.protocols import BLOCKS, CELLS, LABELLED_SHARES
+from studies.published.protocols import BLOCKS, CELLS, EQUAL_SHARES
 
 TARGET_ONLY = tuple(entrant.name for entrant in protocols.TARGET_RULES)
 COLUMNS = tuple(entrant.name for entrant in protocols.ENTRANTS)
@@ -51,11 +51,11 @@ def against_target(board: Board) -> TextTable:
     """Label transfer less the target-only rule that is best in each group by its own test score, in points."""
     rows = []
     for g, group in enumerate(board.groups):
-        levels = {name: 100 * board.scores(name)[g].mean() for name in (*TARGET_ONLY, TRANSFER, LABELLED_SHARES)}
+        levels = {name: 100 * board.scores(name)[g].mean() for name in (*TARGET_ONLY, TRANSFER, EQUAL_SHARES)}
         best = max(TARGET_ONLY, key=levels.__getitem__)
-        gaps = (format_points(levels[name] - levels[best]) for name in (TRANSFER, LABELLED_SHARES))
+        gaps = (format_points(levels[name] - levels[best]) for name in (TRANSFER, EQUAL_SHARES))
         rows.append((group, f"{best}: {levels[best]:.1f}", *gaps))
-    head = ("task", "best target-only rule of the task", f"{TRANSFER} less it", f"{LABELLED_SHARES} less it")
+    head = ("task", "best target-only rule of the task", f"{TRANSFER} less it", f"{EQUAL_SHARES} less it")
     return TextTable("Label transfer against the target alone, in points", head, tuple(rows))
 
 
@@ -99,11 +99,11 @@ def summarize(boards: dict[str, Board], cells: Sequence[Record]) -> str:
     board, back = (boards[title] for title in NATURAL)
     systems = [name for name in NOISE if name != TRANSFER]
     close = [name for name in systems if abs(mean(board, name) - mean(board, NOISE[name])) < 1.0]
-    both = {name: [mean(each, name) for each in (board, back)] for name in (TRANSFER, LABELLED_SHARES)}
+    both = {name: [mean(each, name) for each in (board, back)] for name in (TRANSFER, EQUAL_SHARES)}
     values = [[r.score, r.figures["FOSCTTM"], r.figures["FOSCTTM in ATAC"]] for r in cells if r.figures]
     figures = np.mean(np.array(values, dtype=float), axis=0)
     return SUMMARY.format(
-        tasks=len(board.groups), labelled=protocols.LABELLED, transfer=both[TRANSFER], shares=both[LABELLED_SHARES],
+        tasks=len(board.groups), labelled=protocols.LABELLED, transfer=both[TRANSFER], shares=both[EQUAL_SHARES],
         best=best_rule(board), level=mean(board, best_rule(board)), close=len(close), systems=len(systems),
         cdspp=mean(board, CDSPP), noise=mean(board, NOISE[CDSPP]), back_best=best_rule(back),
         back_level=mean(back, best_rule(back)), names=100 * figures[0], rna=figures[1], atac=figures[2],
@@ -117,7 +117,7 @@ SUMMARY = """\
 
 **Answer.** From SURF words to DeCAF (Office-Caltech, {tasks} tasks, {labelled} labels per class, natural class \
 sizes) the best rule that never sees the source, {best}, has {level:.1f} %. `LabelTransfer` has {transfer[0]:.1f} % \
-with its defaults, which assume classes of one size, and {shares[0]:.1f} % with `shares="labelled"`. For {close} of \
+with its defaults, which estimate the class sizes, and {shares[0]:.1f} % with `shares="uniform"`. For {close} of \
 {systems} systems a source of noise is within one point of the true one; CDSPP, self-trained, has {cdspp:.1f} % with \
 the true source and {noise:.1f} % with noise. From DeCAF to SURF the best target-only rule, {back_best}, has \
 {back_level:.1f} %, label transfer {transfer[1]:.1f} and {shares[1]:.1f} %. On SNARE-seq, without label or pair, \
@@ -126,8 +126,8 @@ the true source and {noise:.1f} % with noise. From DeCAF to SURF the best target
 **Limits.** Only few published figures could be read from released files. Rows are drawn anew, by the published \
 rule; draws share images. All unlabelled rows are scored, as in the publications.
 
-**What to do.** If classes differ much in size, give `shares=` if you know them, or try `shares="labelled"`. Compute \
-a target-only rule, and the same system with a source of noise, before you believe a high accuracy."""
+**What to do.** If you know the sizes of the classes, give them as `shares=`. Compute a \
+target-only rule, and the same system with a source of noise, before you believe a high accuracy."""
 HOW = """\
 Made by `python -m studies.published` from `studies/published/records.jsonl`. {versions}.
 
@@ -142,8 +142,8 @@ FOSCTTM is the mean over both directions: 0 if every cell is nearest to its own 
 - **Rows.** Counts and activations are replaced by their square roots and scaled to unit length; *unit rows* are \
 scaled only, as in the releases of HFA, CDLS and CDSPP. MLHD, ARC, `target 1-NN` and label spreading see three \
 principal axes per class, `target self-trained LDA` five.
-- **Controls.** *With noise*: a source of random features. *Labelled shares*: the option `shares="labelled"`. The \
-best target-only rule is chosen by its own test score, a bar higher than any one rule."""
+- **Controls.** *With noise*: a source of random features. *Labelled shares*: the option `shares="labelled"`, *equal shares*: `shares="uniform"`. \
+The best target-only rule is chosen by its own test score, a bar higher than any one rule."""
 READ = """\
 No other figure could be read from a released file. The splits of CDLS and SHFA are single draws: differences of a \
 point or two mean nothing."""

@@ -61,7 +61,7 @@ PUBLISHED = (
     (CELLS, ALIGN, "FOSCTTM", 0.14902407, "replication notebook of SCOT (Demetci et al. 2022)"),
 )
 """Published figures: the group and the system of the records that answer them, what is measured, and their origin."""
-LABELLED_SHARES = f"{TRANSFER}, labelled shares"
+EQUAL_SHARES = f"{TRANSFER}, equal shares"
 
 
 @cache
@@ -146,7 +146,7 @@ TARGET_RULES = (
 """Rules that never see the source."""
 ENTRANTS = (
     Entrant(TRANSFER, LabelTransfer),
-    Entrant(LABELLED_SHARES, partial(LabelTransfer, shares="labelled")),
+    Entrant(EQUAL_SHARES, partial(LabelTransfer, shares="uniform")),
     *(Entrant(name, LabelTransfer, control=True, rows=CorruptedRows(kind)) for kind, name in SPOILT.items()),
     *_systems(),
     Entrant("kpg-rl, labelled shares", partial(KPGRL, shares="labelled")),

@@ -16,7 +16,7 @@ from studies.published import protocols
 from studies.published.page import COLUMNS, NOISE, TARGET_ONLY, TRANSFER, page
 from studies.published.protocols import CELLS, GROUPS, ONCE, PublishedDraw
 
-LEVELS = {TRANSFER: 0.8, protocols.LABELLED_SHARES: 0.95, "target SVM": 0.9, "cdspp-self": 0.7}
+LEVELS = {TRANSFER: 0.8, protocols.EQUAL_SHARES: 0.95, "target SVM": 0.9, "cdspp-self": 0.7}
 
 
 def make_records():

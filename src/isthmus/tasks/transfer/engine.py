@@ -16,7 +16,7 @@
    on these comes first (:func:`transfer_with_shared_features`), and replaces the recipe if its gate opens.
 2. **Pairs** pass labels on; where classes have none, their map is a start of names. Where no target row has a label,
    pairs name their target rows, and experts learn from these (:func:`transfer_through_pairs`).
-3. **Shares**: with ``shares="labelled"``, those that labelled rows support
+3. **Shares**: those that labelled rows support, if these show that they are not equal
    (:func:`~isthmus.geometry.discriminants.infer_shares`), before all else.
 4. **Calibration**: one temperature, from reruns of all this with labels held out in three folds
    (:func:`~isthmus.tasks.transfer.evidence.fit_temperature`).
@@ -121,10 +121,10 @@ def transfer_labels(
 def run_recipe(
     rows: TransferRows, rng: np.random.Generator, shares: str | FloatArray, progress: StepProgress
 ) -> TransferOutcome:
-    """Run the recipe once; shares can be those that labelled rows ("labelled") or the source ("auto") support."""
+    """Run the recipe once; shares can be those that labelled rows support, and with "auto" those of the source."""
     word = shares if isinstance(shares, str) else ""
     auto = word == "auto"
-    rows = rows.estimate_shares() if word == "labelled" else rows
+    rows = rows.estimate_shares() if word in ("auto", "labelled") else rows
     found, measures = None, dict[str, float]()
     without, names = rows, None
     if not len(rows.known):

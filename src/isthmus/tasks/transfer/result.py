@@ -131,9 +131,9 @@ class LabelTransfer(TwoDomainEstimator):
         Shares of the classes among unlabelled target rows: equal, as in the source, or given in the order of
         ``classes_``. "labelled" assumes them equal, unless labelled rows show that they are not
         (:func:`~isthmus.geometry.discriminants.infer_shares`; every class needs two labels): with ten labels per
-        class it recovers about half of what the true shares would give, but can lose a point where they are equal.
-        "auto" assumes them equal, unless there are many rows and the shares of the source are both unequal and
-        correlated with the target's. Give them where you know them.
+        class it recovers about half of what the true shares would give. "auto" does the same, and with many rows it
+        takes the shares of the source where these are both unequal and correlated with the target's. Give them where
+        you know them.
     calibrate : bool
         Whether probabilities are calibrated, by reruns with held-out labels, which take about three times as long as
         the fit. The predicted classes are the same.
