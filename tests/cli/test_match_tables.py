@@ -143,7 +143,27 @@ def test_shared_columns_are_given_or_none(files, capsys, calls):
     assert calls[1].shared is None
     status, out, err = run(capsys, files, "match", "a.csv", "b.csv", "--shared", "maker=nobody", "--quiet")
     assert (status, out) == (2, "")
-    assert err == "isthmus: --shared: expected columns of the second table, got 'nobody'.\n"
+    expected = "a column of the second table ('Title', 'brand', 'price')"
+    assert err == f"isthmus: --shared: expected {expected}, got 'nobody'.\n"
+
+
+@pytest.mark.parametrize("command", ["match", "review"])
+def test_a_file_of_few_rows_is_named(files, capsys, calls, command, monkeypatch):
+    monkeypatch.chdir(files)
+    pytest.importorskip("uvicorn")
+    pytest.importorskip("starlette")
+    (files / "few.csv").write_text("sku,title\n" + "".join(f"s{i},lamp number {i}\n" for i in range(19)))
+    status, out, err = run(capsys, files, command, "a.csv", "few.csv")
+    assert (status, out, calls) == (2, "", [])
+    assert err.endswith("few.csv: expected at least 20 rows to learn from, got 19.\n")
+
+
+def test_without_shared_columns_the_option_is_named(files, capsys, calls):
+    write_rows = "".join(f"x{i};{i * 7 % 11},5\n" for i in range(25))
+    (files / "c.csv").write_text(f"nr;size\n{write_rows}")
+    _, out, _ = run(capsys, files, "match", "a.csv", "c.csv")
+    assert "shared: none; use --shared A=B if column A of " in out
+    assert "shared: none\n" in run(capsys, files, "match", "a.csv", "c.csv", "--no-shared")[1]
 
 
 def test_known_and_rejected_pairs(files, capsys, calls):

@@ -162,10 +162,12 @@ def read_inputs(
     screen: Console,
     *,
     scale: bool = True,
+    least: int = 1,
 ) -> tuple[InputFile, InputFile]:
     """Read both files; where a plan is to be written first, write it, and end the command.
 
-    Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise.
+    Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise. Files of
+    fewer than ``least`` rows are refused.
     """
     from isthmus._core.threads import single_threaded_blas
     from isthmus.io.tables.features import Features
@@ -176,6 +178,7 @@ def read_inputs(
         check_writable(options.plan)
     bar = screen.bar("isthmus")
     tables = tuple(_read_table(path, bar, format_of(options, i)) for i, path in enumerate(files))
+    check_row_counts(tables, least)
     plans = _detect_plans(options, tables, scale) if new_plan or options.plan is None else _load_plans(options, names)
     if new_plan:
         texts = [plan.to_toml(name) for plan, name in zip(plans, names, strict=True)]
@@ -199,6 +202,13 @@ def read_inputs(
             sides.append(InputFile(name, table, plan, features, X, own, coerced))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
+
+
+def check_row_counts(tables: Iterable[Table], least: int) -> None:
+    """Refuse tables of fewer rows than it takes to learn from them."""
+    for table in tables:
+        if table.n_rows < least:
+            raise InputError(f"{table.path}: expected at least {least} rows to learn from, got {table.n_rows:,}.")
 
 
 def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) -> Table:
@@ -258,7 +268,8 @@ def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
         for table in tables
     ]
     plans = settle_kinds(plans, tables)
-    if hasattr(options, "shared"):  # a matching names its rows; models ask other files for the columns of their plan
+    # Pairs name rows, and so does a matching; other models ask no file for a column of ids.
+    if hasattr(options, "shared") or getattr(options, "pairs", None) is not None:
         plans = [plan.detect_id(table) for plan, table in zip(plans, tables, strict=True)]
     return plans if scale else [_reduce_texts(plan) for plan in plans]
 
@@ -326,9 +337,13 @@ def load_decisions(
     return found
 
 
-def shared_columns(first: InputFile, second: InputFile, options: argparse.Namespace) -> SharedColumns | None:
+def shared_columns(
+    first: InputFile, second: InputFile, options: argparse.Namespace, screen: Console
+) -> SharedColumns | None:
     """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
     found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
+    hint = f"; use --shared A=B if column A of {first.table.path} means the same as column B of {second.table.path}"
+    screen.say(f"shared: {found.describe_pairs() if found.pairs else 'none' + hint * (not options.no_shared)}")
     return found if found.pairs else None
 
 
