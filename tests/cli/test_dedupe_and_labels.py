@@ -77,6 +77,11 @@ def test_a_target_without_a_row_to_label_is_warned_of(tmp_path, capsys):
     files = map(str, write_labelled(tmp_path, ["u", "v", "w"]))
     assert main(["label", *files, "--label", "kind", "--check", "0"]) == 0
     assert "b.csv have a class; empty the cells to be predicted.\n" in capsys.readouterr().out
+    files = map(str, write_labelled(tmp_path, ["u", "v", "-1"]))
+    assert main(["label", *files, "--label", "kind", "--check", "0"]) == 0
+    said = capsys.readouterr().out
+    assert "target: 20 labels of 2 classes\n" in said, "-1 is no class, as in Python"
+    assert "Warning" not in said
 
 
 @pytest.mark.slow

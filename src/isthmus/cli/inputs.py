@@ -107,15 +107,15 @@ class InputFile:
     @property
     def facts(self) -> dict[str, Any]:
         """Sizes and dialect, for ``--json``."""
-        sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self._given)}
+        sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self.given_labels)}
         dialect = self.table.dialect
         written = {} if dialect is None else asdict(dialect) | {"separator": dialect.sep}
         return {"file": str(self.table.path)} | sizes | written | {"coerced": coerced_facts(self.coerced)}
 
     @property
-    def _given(self) -> list[str]:
-        """The labels of the rows that have one."""
-        return [] if self.labels is None else [label for label in self.labels if label is not None]
+    def given_labels(self) -> list[str]:
+        """The labels of the rows that have one; -1 is none, as in Python."""
+        return [] if self.labels is None else [label for label in self.labels if label not in (None, "-1")]
 
     def select(self, kept: BoolArray) -> InputFile:
         """Return some of the rows; the features stay those of all."""
@@ -135,7 +135,7 @@ class InputFile:
     def labels_line(self) -> str:
         """Return the number of labels, for the screen."""
         others = f"; {len(self.unused):,} rows without a label are not used" if self.unused else ""
-        return f"{self.name}: {len(self._given):,} labels of {len(set(self._given))} classes{others}"
+        return f"{self.name}: {len(self.given_labels):,} labels of {len(set(self.given_labels))} classes{others}"
 
     def lines(self) -> list[str]:
         """Return sizes, dialect and columns, for the screen."""

@@ -68,7 +68,7 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
     source = source.select_labels()
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     screen.say(source.labels_line(), target.labels_line())
-    ours, theirs = ({str(label) for label in labels if label is not None} for labels in (source.labels, y_target))
+    ours, theirs = {*source.given_labels}, {*target.given_labels}
     if theirs and not ours & theirs:
         names = " and ".join(f"{min(some)!r:.40}" for some in (ours, theirs))
         screen.say(f"Warning: no class has a label in both files, which have {names}; are the same classes meant?")
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, report whether the source was used, write the classes."""
     check_table_output(options.output, options.source, options.target, options.pairs, options.plan, options.decisions)
     source, target, ys, yt = inputs = read_labelled_inputs(options, screen)
-    if not any(label is None for label in yt):
+    if len(target.given_labels) == len(yt):
         screen.say(f"Warning: all rows of {target.table.path} have a class; empty the cells to be predicted.")
     classes = sorted({*ys, *(label for label in yt if label is not None)})
     decided = load_decisions(options.decisions, classes, target.ids, screen)

@@ -47,7 +47,7 @@ def add_column_options(
     columns = parser.add_argument_group("columns", COLUMNS)
     add = columns.add_argument
     if label:
-        labels = "column of class labels; an empty cell means unlabelled"
+        labels = "column of class labels; an empty cell or -1 means unlabelled"
         add("--label", required=required, metavar="COL", help=labels)
     named = f"column with the ids of the rows (default: {ids}); give it twice if names differ"
     add("--id", action="append", default=[], metavar="COL", help=named)

@@ -4,7 +4,7 @@
   const kind = document.body.dataset.kind;
   const tab = Array.from(crypto.getRandomValues(new Uint8Array(12)), (n) => n.toString(16).padStart(2, "0")).join("");
   const words = /\d+(?:[.,]\d+)+|[\p{L}\p{N}]+/gu;
-  const percent = (share) => (share >= 0.995 && share < 1 ? (100 * share).toFixed(1) : (100 * share).toFixed(0)) + "\u00a0%";
+  const percent = (share) => (share < 1 && share >= 0.9995 ? "> 99.9" : (100 * share).toFixed(share < 1 && share >= 0.995 ? 1 : 0)) + "\u00a0%";
   let state = null, busy = false, timer = null, cut = 0, shown = "";
 
   // All texts of files go through textContent: nothing in them is markup.
