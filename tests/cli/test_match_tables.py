@@ -158,6 +158,11 @@ def test_a_file_of_few_rows_is_named(files, capsys, calls, command, monkeypatch)
     assert err.endswith("few.csv: expected at least 20 rows to learn from, got 19.\n")
 
 
+def test_a_file_that_is_matched_with_itself_is_a_matter_of_dedupe(files, capsys, calls):
+    assert "both files are the same; `isthmus dedupe`" in run(capsys, files, "match", "a.csv", "a.csv")[1]
+    assert "Warning" not in run(capsys, files, "match", "a.csv", "b.csv")[1]
+
+
 def test_without_shared_columns_the_option_is_named(files, capsys, calls):
     write_rows = "".join(f"x{i};{i * 7 % 11},5\n" for i in range(25))
     (files / "c.csv").write_text(f"nr;size\n{write_rows}")

@@ -68,6 +68,8 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     from isthmus.tasks.matching.problem import FEWEST_ROWS
 
     first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen, least=FEWEST_ROWS)
+    if options.a.samefile(options.b):
+        screen.say("Warning: both files are the same; `isthmus dedupe` finds the duplicates within one.")
     pairs = load_pairs(options.pairs, first, second, screen)
     rejected = load_pairs(options.not_pairs, first, second, screen, "not pairs")
     decided = load_decisions(options.decisions, first.ids, second.ids, screen)

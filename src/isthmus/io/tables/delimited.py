@@ -218,7 +218,8 @@ def read_csv(content: bytes, name: str, separator: str, *, line: int = 0) -> dic
     except IsthmusError:  # what polars says is about polars
         _check_full_rows(content, name, separator, None, line)
         expected = "quotes only around whole cells, and quotes inside of them doubled"
-        raise InputError(f"{name}: expected {expected}, got other quotes; correct them.") from None
+        got = "one that is never closed, as in a cut file" if content.count(b'"') % 2 else "other quotes"
+        raise InputError(f"{name}: expected {expected}, got {got}; correct them.") from None
     names = _check_names(frame.row(0), name)
     rows = frame.slice(1)
     if frame.width > 1 and rows.to_series(frame.width - 1).null_count():
