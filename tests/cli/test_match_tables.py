@@ -143,8 +143,8 @@ def test_shared_columns_are_given_or_none(files, capsys, calls):
     assert calls[1].shared is None
     status, out, err = run(capsys, files, "match", "a.csv", "b.csv", "--shared", "maker=nobody", "--quiet")
     assert (status, out) == (2, "")
-    expected = "a column of the second table ('Title', 'brand', 'price')"
-    assert err == f"isthmus: --shared: expected {expected}, got 'nobody'.\n"
+    assert err.startswith("isthmus: --shared: expected a column of ")
+    assert err.endswith('b.csv ("code", "Title", "brand", "price"), got \'nobody\'.\n'), "all, numbers and ids too"
 
 
 @pytest.mark.parametrize("command", ["match", "review"])

@@ -355,6 +355,10 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
         given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
     elif given is None and options.plan is not None and os.path.lexists(options.plan):
         given = _read_shared(options.plan)
+    for table, name in ((t, n) for pair in given or () for t, n in zip(tables, pair, strict=True)):
+        if name not in table.names:
+            got = f"({table.show_names()}), got {show_path(repr(name)[:60])}"
+            raise InputError(f"shared: expected a column of {table.path} {got}.")
     named = {name for pair in given or () for name in pair}
     ours, theirs = ({plain_name(name) for name in table.names} for table in tables)
     cells = [_read_evidence(table, plan, named, ours & theirs) for table, plan in zip(tables, plans, strict=True)]

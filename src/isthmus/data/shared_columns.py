@@ -183,8 +183,7 @@ def _check_column_pairs(shared: Any, source: Mapping[str, Cells], target: Mappin
             raise InputError(f"{expected}, got {show_value(pair)} in it.")
         for name, table, which in zip(pair, (source, target), ("first", "second"), strict=True):
             if name not in table:
-                names = ", ".join(show_value(n) for n in list(table)[:9])
-                raise InputError(f"shared: expected a column of the {which} table ({names}), got {show_value(name)}.")
+                raise InputError(f"shared: expected columns of the {which} table, got {show_value(name)}.")
     return tuple((str(a), str(b)) for a, b in shared)
 
 

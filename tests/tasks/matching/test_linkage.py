@@ -357,7 +357,7 @@ def test_a_few_matches_are_a_success_only_with_known_pairs():
     [
         ({"not_pairs": [[0, 999]]}, "not_pairs: expected B rows from 0 to 79, got 999"),
         ({"pairs": [[0, 1]], "not_pairs": [[0, 1]]}, "expected no pair that is also in pairs"),
-        ({"shared": [("name", "nothing")]}, "expected a column of the second table"),
+        ({"shared": [("name", "nothing")]}, "expected columns of the second table"),
     ],
 )
 def test_bad_arguments_are_one_sentence(products, arguments, message):

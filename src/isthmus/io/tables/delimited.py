@@ -179,8 +179,7 @@ def _has_mark(cells: list[str], mark: str) -> bool:
     marked = [cell for cell in cells if WITH_MARK[mark].fullmatch(cell)]
     if all(GROUPED[mark].fullmatch(cell) for cell in marked):
         return False
-    forms = WITH_MARK[mark], WHOLE, *GROUPED.values()
-    numbers = sum(any(form.fullmatch(cell) for form in forms) for cell in cells)
+    numbers = sum(any(f.fullmatch(cell) for f in (WITH_MARK[mark], WHOLE, *GROUPED.values())) for cell in cells)
     return numbers >= MOSTLY * sum(cell.lower() not in MISSING for cell in cells)
 
 
