@@ -177,6 +177,9 @@ def test_two_visits_with_a_killed_server_in_between(chromium, folder, processes)
     for key in ("y", "?"):
         press(chromium, key)
     assert find(chromium, "#quality").text
+    assert find(chromium, "#sentence").text.startswith("The last run, doubtful matches included: "), (
+        "more than are kept"
+    )
     check_quiet(chromium)
     after = read_decisions(folder / "decisions.csv")
     assert list(after.items())[:6] == list(before.items())

@@ -121,7 +121,7 @@
     $("undo").disabled = !state.answered;
     $("again").disabled = working || !state.ready;
     $("settled").hidden = !state.settled;
-    $("sentence").textContent = state.sentence || "";
+    $("sentence").textContent = (kind === "match" && state.sentence ? "The last run, doubtful matches included: " : "") + (state.sentence || "");
     $("next").hidden = !state.answered;
     $("command").textContent = state.again;
     const changes = state.changes;
