@@ -118,7 +118,7 @@ def test_another_kind_of_file_is_no_model(folder, capsys):
     for command in (("inspect",), ("search", "--index", folder / "a.csv", "--query", folder / "b.csv")):
         status, said, wrong = run(capsys, command[0], folder / "a.csv", *command[1:])
         assert (status, said, wrong.count("\n")) == (2, "", 1)
-        assert "a.csv: expected a model file that works, got 'File is not a zip file'" in wrong
+        assert "a.csv: expected a model file, got another file or a damaged one." in wrong
 
 
 def test_only_features_are_shown_as_columns(tmp_path, capsys):
@@ -164,6 +164,21 @@ def test_rows_with_the_same_id_are_pairs_where_nothing_else_is_known(folder, tmp
     assert (status, json.loads(said)["pairs"], json.loads(said)["system"]) == (0, 40, "ridge")
     assert "40 rows with the same id in both files" in run(capsys, *asked, "--id", "name")[1]
     assert run(capsys, *asked)[0] == 2
+
+
+def test_known_pairs_name_rows_by_the_first_column_as_in_a_matching(folder, tmp_path, capsys):
+    """Without --id: the command of the front page, and ids that are numbers, which are no row numbers."""
+    files = folder / "a.csv", folder / "b.csv"
+    status, said, _ = run(capsys, "fit", *files, "--pairs", folder / "pairs.csv", "-o", tmp_path / "m.isthmus")
+    assert status == 0
+    assert "name: id (the first column" in said
+    for name in "ab":
+        texts = [line.split(",")[1] for line in (folder / f"{name}.csv").read_text().splitlines()[1:]]
+        write(tmp_path / f"{name}.csv", ["nr", "text"], [[i + 1, text] for i, text in enumerate(texts)])
+    write(tmp_path / "pairs.csv", ["a", "b"], [[i, i] for i in range(21, 61)])
+    words = "fit", tmp_path / "a.csv", tmp_path / "b.csv", "--pairs", tmp_path / "pairs.csv"
+    status, said, wrong = run(capsys, *words, "-o", tmp_path / "n.isthmus")
+    assert (status, wrong) == (0, ""), "60 is an id, and no row number"
 
 
 def test_fit_writes_a_plan_and_needs_no_output_for_it(folder, tmp_path, capsys):

@@ -1,5 +1,6 @@
 """`isthmus dedupe`, and `isthmus label --decisions`: what they write."""
 
+import argparse
 import csv
 import json
 
@@ -8,6 +9,8 @@ import pytest
 
 pytest.importorskip("polars")
 
+from isthmus.cli.console import Console
+from isthmus.cli.label import read_labelled_inputs
 from isthmus.cli.main import main
 
 
@@ -37,6 +40,48 @@ def test_dedupe_writes_a_line_for_each_row(tmp_path, capsys):
         assert [found[k]["representative"], found[60 + k]["representative"]].count("true") == 1
     assert sum(row["representative"] == "true" for row in found) == 60
     assert main(["dedupe", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.csv")]) == 2
+
+
+def test_no_cluster_is_said_and_few_rows_are_named(tmp_path, capsys):
+    rng = np.random.default_rng(100)
+    rows = [[f"r{k}", " ".join("".join(rng.choice(list("abcdefghijkl"), 6)) for _ in range(3))] for k in range(40)]
+    write(tmp_path / "a.csv", ["id", "name"], rows)
+    assert main(["dedupe", str(tmp_path / "a.csv"), "-o", str(tmp_path / "out.csv")]) == 0
+    assert {row["rows"] for row in read(tmp_path / "out.csv")} == {"1"}
+    assert "out.csv has no duplicates; --all writes doubtful ones too.\n" in capsys.readouterr().out
+    write(tmp_path / "b.csv", ["id", "name"], rows[:7])
+    assert main(["dedupe", str(tmp_path / "b.csv")]) == 2
+    assert capsys.readouterr().err.endswith("b.csv: expected at least 20 rows to learn from, got 7.\n")
+
+
+def write_labelled(folder, kinds):
+    """Two tables of 30 rows with a column of numbers; the classes of the second repeat."""
+    for name, own in (("a", ["u", "v", "w"]), ("b", kinds)):
+        rows = [[f"{name}{k}", own[k % 3], k % 7, k % 5] for k in range(30)]
+        write(folder / f"{name}.csv", ["id", "kind", f"{name}x", f"{name}y"], rows)
+    return folder / "a.csv", folder / "b.csv"
+
+
+@pytest.mark.parametrize(("kinds", "warned"), [(["1", "2", ""], True), (["u", "2", ""], False)])
+def test_classes_of_other_names_are_warned_of(tmp_path, capsys, kinds, warned):
+    options = argparse.Namespace(label="kind", id=[], text=[], drop=[], sep=[], decimal=[], plan=None, pairs=None)
+    options.source, options.target = write_labelled(tmp_path, kinds)
+    read_labelled_inputs(options, Console())
+    assert (
+        "Warning: no class has a label in both files, which have 'u' and '1'; " in capsys.readouterr().out
+    ) is warned
+
+
+def test_a_target_without_a_row_to_label_is_warned_of(tmp_path, capsys):
+    """As when the files are exchanged, or when another word than an empty cell means unlabelled."""
+    files = map(str, write_labelled(tmp_path, ["u", "v", "w"]))
+    assert main(["label", *files, "--label", "kind", "--check", "0"]) == 0
+    assert "b.csv have a class; empty the cells to be predicted.\n" in capsys.readouterr().out
+    files = map(str, write_labelled(tmp_path, ["u", "v", "-1"]))
+    assert main(["label", *files, "--label", "kind", "--check", "0"]) == 0
+    said = capsys.readouterr().out
+    assert "target: 20 labels of 2 classes\n" in said, "-1 is no class, as in Python"
+    assert "Warning" not in said
 
 
 @pytest.mark.slow

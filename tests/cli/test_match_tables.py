@@ -143,7 +143,32 @@ def test_shared_columns_are_given_or_none(files, capsys, calls):
     assert calls[1].shared is None
     status, out, err = run(capsys, files, "match", "a.csv", "b.csv", "--shared", "maker=nobody", "--quiet")
     assert (status, out) == (2, "")
-    assert err == "isthmus: --shared: expected columns of the second table, got 'nobody'.\n"
+    assert err.startswith("isthmus: --shared: expected a column of ")
+    assert err.endswith('b.csv ("code", "Title", "brand", "price"), got \'nobody\'.\n'), "all, numbers and ids too"
+
+
+@pytest.mark.parametrize("command", ["match", "review"])
+def test_a_file_of_few_rows_is_named(files, capsys, calls, command, monkeypatch):
+    monkeypatch.chdir(files)
+    pytest.importorskip("uvicorn")
+    pytest.importorskip("starlette")
+    (files / "few.csv").write_text("sku,title\n" + "".join(f"s{i},lamp number {i}\n" for i in range(19)))
+    status, out, err = run(capsys, files, command, "a.csv", "few.csv")
+    assert (status, out, calls) == (2, "", [])
+    assert err.endswith("few.csv: expected at least 20 rows to learn from, got 19.\n")
+
+
+def test_a_file_that_is_matched_with_itself_is_a_matter_of_dedupe(files, capsys, calls):
+    assert "both files are the same; `isthmus dedupe`" in run(capsys, files, "match", "a.csv", "a.csv")[1]
+    assert "Warning" not in run(capsys, files, "match", "a.csv", "b.csv")[1]
+
+
+def test_without_shared_columns_the_option_is_named(files, capsys, calls):
+    write_rows = "".join(f"x{i};{i * 7 % 11},5\n" for i in range(25))
+    (files / "c.csv").write_text(f"nr;size\n{write_rows}")
+    _, out, _ = run(capsys, files, "match", "a.csv", "c.csv")
+    assert "shared: none; use --shared A=B if column A of " in out
+    assert "shared: none\n" in run(capsys, files, "match", "a.csv", "c.csv", "--no-shared")[1]
 
 
 def test_known_and_rejected_pairs(files, capsys, calls):

@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 
 from isthmus.cli.console import Console, check_table_output
-from isthmus.cli.inputs import own_columns
+from isthmus.cli.inputs import check_row_counts, own_columns
 from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of, parse_count
 
 
@@ -40,8 +40,10 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     from isthmus.io.tables.read import read_table
     from isthmus.io.tables.write import write_table
     from isthmus.tasks.matching.clusters import dedupe
+    from isthmus.tasks.matching.problem import FEWEST_ROWS
 
     table = read_table(options.file, **format_of(options, 0))
+    check_row_counts([table], FEWEST_ROWS)
     plan = Plan.of(table, id=next(iter(options.id), None), drop=options.drop).detect_id(table)
     columns, ids = own_columns(table, plan), read_ids(table, plan)
     screen.say(f"{table.path}: {table.n_rows:,} rows, compared by {', '.join(columns.source)}")
@@ -51,7 +53,8 @@ def run(options: argparse.Namespace, screen: Console) -> None:
         marks = set(found.representative.tolist())
         rows = {"id": list(ids), "cluster": found.labels, "rows": found.sizes[found.labels]}
         write_table(options.output, {**rows, "representative": [k in marks for k in range(len(ids))]})
-        screen.say(f"The clusters are in {options.output}.")
+        none = f"{options.output} has no duplicates{'' if options.all else '; --all writes doubtful ones too'}."
+        screen.say(f"The clusters are in {options.output}." if found.sizes.max() > 1 else none)
     facts = {"file": str(table.path), "rows": table.n_rows, "ok": found.ok, "sentence": str(found)}
     output = None if options.output is None else str(options.output)
     screen.answer({**facts, "clusters": int((found.sizes > 1).sum()), "output": output})

@@ -107,15 +107,15 @@ class InputFile:
     @property
     def facts(self) -> dict[str, Any]:
         """Sizes and dialect, for ``--json``."""
-        sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self._given)}
+        sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self.given_labels)}
         dialect = self.table.dialect
         written = {} if dialect is None else asdict(dialect) | {"separator": dialect.sep}
         return {"file": str(self.table.path)} | sizes | written | {"coerced": coerced_facts(self.coerced)}
 
     @property
-    def _given(self) -> list[str]:
-        """The labels of the rows that have one."""
-        return [] if self.labels is None else [label for label in self.labels if label is not None]
+    def given_labels(self) -> list[str]:
+        """The labels of the rows that have one; -1 is none, as in Python."""
+        return [] if self.labels is None else [label for label in self.labels if label not in (None, "-1")]
 
     def select(self, kept: BoolArray) -> InputFile:
         """Return some of the rows; the features stay those of all."""
@@ -135,7 +135,7 @@ class InputFile:
     def labels_line(self) -> str:
         """Return the number of labels, for the screen."""
         others = f"; {len(self.unused):,} rows without a label are not used" if self.unused else ""
-        return f"{self.name}: {len(self._given):,} labels of {len(set(self._given))} classes{others}"
+        return f"{self.name}: {len(self.given_labels):,} labels of {len(set(self.given_labels))} classes{others}"
 
     def lines(self) -> list[str]:
         """Return sizes, dialect and columns, for the screen."""
@@ -162,10 +162,12 @@ def read_inputs(
     screen: Console,
     *,
     scale: bool = True,
+    least: int = 1,
 ) -> tuple[InputFile, InputFile]:
     """Read both files; where a plan is to be written first, write it, and end the command.
 
-    Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise.
+    Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise. Files of
+    fewer than ``least`` rows are refused.
     """
     from isthmus._core.threads import single_threaded_blas
     from isthmus.io.tables.features import Features
@@ -176,6 +178,7 @@ def read_inputs(
         check_writable(options.plan)
     bar = screen.bar("isthmus")
     tables = tuple(_read_table(path, bar, format_of(options, i)) for i, path in enumerate(files))
+    check_row_counts(tables, least)
     plans = _detect_plans(options, tables, scale) if new_plan or options.plan is None else _load_plans(options, names)
     if new_plan:
         texts = [plan.to_toml(name) for plan, name in zip(plans, names, strict=True)]
@@ -199,6 +202,13 @@ def read_inputs(
             sides.append(InputFile(name, table, plan, features, X, own, coerced))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
+
+
+def check_row_counts(tables: Iterable[Table], least: int) -> None:
+    """Refuse tables of fewer rows than it takes to learn from them."""
+    for table in tables:
+        if table.n_rows < least:
+            raise InputError(f"{table.path}: expected at least {least} rows to learn from, got {table.n_rows:,}.")
 
 
 def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) -> Table:
@@ -258,7 +268,8 @@ def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
         for table in tables
     ]
     plans = settle_kinds(plans, tables)
-    if hasattr(options, "shared"):  # a matching names its rows; models ask other files for the columns of their plan
+    # Pairs name rows, and so does a matching; other models ask no file for a column of ids.
+    if hasattr(options, "shared") or getattr(options, "pairs", None) is not None:
         plans = [plan.detect_id(table) for plan, table in zip(plans, tables, strict=True)]
     return plans if scale else [_reduce_texts(plan) for plan in plans]
 
@@ -326,9 +337,13 @@ def load_decisions(
     return found
 
 
-def shared_columns(first: InputFile, second: InputFile, options: argparse.Namespace) -> SharedColumns | None:
+def shared_columns(
+    first: InputFile, second: InputFile, options: argparse.Namespace, screen: Console
+) -> SharedColumns | None:
     """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
     found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
+    hint = f"; use --shared A=B if column A of {first.table.path} means the same as column B of {second.table.path}"
+    screen.say(f"shared: {found.describe_pairs() if found.pairs else 'none' + hint * (not options.no_shared)}")
     return found if found.pairs else None
 
 
@@ -340,6 +355,10 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
         given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
     elif given is None and options.plan is not None and os.path.lexists(options.plan):
         given = _read_shared(options.plan)
+    for table, name in ((t, n) for pair in given or () for t, n in zip(tables, pair, strict=True)):
+        if name not in table.names:
+            got = f"({table.show_names()}), got {show_path(repr(name)[:60])}"
+            raise InputError(f"shared: expected a column of {table.path} {got}.")
     named = {name for pair in given or () for name in pair}
     ours, theirs = ({plain_name(name) for name in table.names} for table in tables)
     cells = [_read_evidence(table, plan, named, ours & theirs) for table, plan in zip(tables, plans, strict=True)]

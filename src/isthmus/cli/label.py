@@ -18,6 +18,7 @@ from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns, shared_rows
 from isthmus.cli.options import (
+    FIRST_IDS,
     add_column_options,
     add_file_options,
     add_output_options,
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--check", type=parse_count, metavar="N", help=check)
     add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review --label`: more labels of TARGET")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
-    add_column_options(parser, label=True)
+    add_column_options(parser, label=True, ids=FIRST_IDS)
     add_output_options(parser)
 
 
@@ -67,6 +68,10 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
     source = source.select_labels()
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     screen.say(source.labels_line(), target.labels_line())
+    ours, theirs = {*source.given_labels}, {*target.given_labels}
+    if theirs and not ours & theirs:
+        names = " and ".join(f"{min(some)!r:.40}" for some in (ours, theirs))
+        screen.say(f"Warning: no class has a label in both files, which have {names}; are the same classes meant?")
     return source, target, source.labels, y_target
 
 
@@ -74,13 +79,14 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, report whether the source was used, write the classes."""
     check_table_output(options.output, options.source, options.target, options.pairs, options.plan, options.decisions)
     source, target, ys, yt = inputs = read_labelled_inputs(options, screen)
+    if len(target.given_labels) == len(yt):
+        screen.say(f"Warning: all rows of {target.table.path} have a class; empty the cells to be predicted.")
     classes = sorted({*ys, *(label for label in yt if label is not None)})
     decided = load_decisions(options.decisions, classes, target.ids, screen)
     for c, row in decided["y"]:
         yt[row] = classes[c]
     pairs = load_pairs(options.pairs, source, target, screen)
-    columns = shared_columns(source, target, options)
-    screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
+    columns = shared_columns(source, target, options, screen)
     from isthmus import LabelTransfer
     from isthmus.tasks.transfer.shared_evidence import make_shared_features
     from isthmus.view.report.command_record import write_record

@@ -21,6 +21,7 @@ from isthmus._core.files import escape_for_terminal
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
 from isthmus.cli.options import (
+    FIRST_IDS,
     add_column_options,
     add_file_options,
     add_output_options,
@@ -46,9 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     rejected = "pairs that are not the same object, in a table as that of --pairs (default: none)"
     add("--not-pairs", type=Path, metavar="FILE", help=rejected)
-    add(
-        "--decisions", type=Path, metavar="FILE", help="answers of `isthmus review`: more pairs, right and wrong ones"
-    )
+    add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review`: more right and wrong pairs")
     table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
     add_shared_options(parser, "A", "B")
@@ -57,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
-    add_column_options(parser, label=False, ids="the first column if it looks like ids, else row numbers from 0")
+    add_column_options(parser, label=False, ids=FIRST_IDS)
     add_output_options(parser)
 
 
@@ -66,15 +65,17 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     check_table_output(
         options.output, options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
     )
-    first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
+    from isthmus.tasks.matching.problem import FEWEST_ROWS
+
+    first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen, least=FEWEST_ROWS)
+    if options.a.samefile(options.b):
+        screen.say("Warning: both files are the same; `isthmus dedupe` finds the duplicates within one.")
     pairs = load_pairs(options.pairs, first, second, screen)
     rejected = load_pairs(options.not_pairs, first, second, screen, "not pairs")
     decided = load_decisions(options.decisions, first.ids, second.ids, screen)
     pairs, rejected = _add_pairs(pairs, decided["y"]), _add_pairs(rejected, decided["n"])
     _check_pairs(pairs, rejected, inputs, many_to_one=options.many_to_one)
-    columns = shared_columns(first, second, options)
-    hint = "none" if options.no_shared else "none; use --shared A=B if a column of A means the same as one of B"
-    screen.say(f"shared: {hint if columns is None else columns.describe_pairs()}")
+    columns = shared_columns(first, second, options, screen)
     from isthmus import match, next_questions
     from isthmus.io.tables.write import write_table
     from isthmus.view.report.command_record import write_record

@@ -11,10 +11,12 @@ from isthmus.exceptions import InputError
 SIGNS = {"tab": "\t", "\\t": "\t"}
 FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY or .h5ad"
 COLUMNS = """\
-Column types are detected automatically and shown: numbers are scaled (not by
-migrate), columns with few different words become one column of 0 and 1 per word, texts
-become tf-idf weights of their words. To change that, write the detected types to a new file
-with --plan FILE, edit the file, and run the same command again."""
+Column types are detected automatically and shown: numbers are scaled (but
+not by migrate), columns with few different words become one column of 0 and
+1 per word, texts become tf-idf weights of their words. To change that, write
+the detected types to a new file with --plan FILE, edit the file, and run the
+same command again."""
+FIRST_IDS = "the first column if it looks like ids, else row numbers from 0"
 
 
 def parse_count(word: str) -> int:
@@ -34,18 +36,18 @@ def add_file_options(
     """Add the two files, and a file of known pairs; ``pairs`` describes its default."""
     for name, about in zip((first, second), what, strict=True):
         parser.add_argument(name.lower(), metavar=name, type=Path, help=f"{about}: {FORMATS}")
-    known = f"known pairs: a table with two columns of ids, or with columns source and target (default: {pairs})"
+    known = f"known pairs: ids of {first}, then of {second}; or columns source and target (default: {pairs})"
     parser.add_argument("--pairs", type=Path, metavar="FILE", help=known)
 
 
 def add_column_options(
-    parser: argparse.ArgumentParser, *, label: bool, required: bool = True, ids: str = "row numbers from 0"
+    parser: argparse.ArgumentParser, *, label: bool, required: bool = True, ids: str = f"with --pairs, {FIRST_IDS}"
 ) -> None:
     """Add the options that say what the columns are; ``ids`` describes the default of the ids."""
     columns = parser.add_argument_group("columns", COLUMNS)
     add = columns.add_argument
     if label:
-        labels = "column of class labels; an empty cell means unlabelled"
+        labels = "column of class labels; an empty cell or -1 means unlabelled"
         add("--label", required=required, metavar="COL", help=labels)
     named = f"column with the ids of the rows (default: {ids}); give it twice if names differ"
     add("--id", action="append", default=[], metavar="COL", help=named)

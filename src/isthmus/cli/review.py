@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns
 from isthmus.cli.options import (
+    FIRST_IDS,
     add_column_options,
     add_file_options,
     add_output_options,
@@ -58,9 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", type=parse_count, default=0, metavar="N", help="port of the page (default: a free one)")
     add_shared_options(parser, "A", "B")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
-    add_column_options(
-        parser, label=True, required=False, ids="the first column if it looks like ids, else row numbers"
-    )
+    add_column_options(parser, label=True, required=False, ids=FIRST_IDS)
     add_output_options(parser)
 
 
@@ -84,7 +83,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     # A signal ends the review as it should end: every answer has been written.
     with suppress(KeyboardInterrupt):
         serve(review, title, browser=not options.no_browser, port=options.port, tell=tell)
-    screen.say(f"{len(review.log):,} decisions are in {options.decisions}.")
+    screen.say(f"{len(review.log):,} decisions are in {options.decisions}. To use them: {task.again}")
 
 
 def make_match_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
@@ -92,14 +91,14 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
     import numpy as np
 
     from isthmus import match
+    from isthmus.tasks.matching.problem import FEWEST_ROWS
     from isthmus.tasks.questions import propose_matches
     from isthmus.view.report.contents import align_cells
     from isthmus.view.review.session import ReviewTask
 
-    first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
+    first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen, least=FEWEST_ROWS)
     given = load_pairs(options.pairs, first, second, screen)
-    columns = shared_columns(first, second, options)
-    screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
+    columns = shared_columns(first, second, options, screen)
     side = int(len(second.ids) < len(first.ids))
     latest: dict[str, Matching] = {}
     stored = None if options.matches is None else _read_matches(options.matches, first, second)
@@ -159,7 +158,8 @@ def make_label_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
 
     options.source, options.target = options.a, options.b
     source, target, ys, given = read_labelled_inputs(options, screen)
-    pairs, columns = load_pairs(options.pairs, source, target, screen), shared_columns(source, target, options)
+    pairs = load_pairs(options.pairs, source, target, screen)
+    columns = shared_columns(source, target, options, screen)
     shared = None if columns is None else make_shared_features(columns)
     asked = np.flatnonzero([label is None for label in given])
     classes = sorted({*ys} | {label for label in given if label is not None})

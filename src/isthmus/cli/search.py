@@ -35,12 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-k", type=int, default=10, metavar="N", help="number of neighbours per query (default: 10)")
     add("--from", dest="domain", choices=DOMAINS, default="target", help="domain of the queries (default: target)")
     add("--csls", action="store_true", help="rank hubs (rows that are near to everything) lower, by CSLS")
-    add(
-        "--engine",
-        default="exact",
-        metavar="NAME",
-        help="exact, or FAISS: Flat, HNSW32 or IVF256,Flat (default: exact)",
-    )
+    engines = "exact, or FAISS: Flat, HNSW32 or IVF256,Flat (default: exact)"
+    add("--engine", default="exact", metavar="NAME", help=engines)
     add("-o", "--output", type=Path, metavar="FILE", help="table of query, rank, found, distance")
     add_format(parser)
     add_output_options(parser)
@@ -70,9 +66,8 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     for line in lines[: SHOWN * k]:
         screen.say(f"{line['query']:<30.30}  {line['rank']:>4}  {line['found']:<40.40}  {line['distance']:8.3f}")
     if len(names) > SHOWN:
-        screen.say(
-            f"These are the first {SHOWN} of {len(names):,} queries{'' if options.output else '; -o has all'}."
-        )
+        more = "" if options.output else "; -o has all"
+        screen.say(f"These are the first {SHOWN} of {len(names):,} queries{more}.")
     if unknown:
         which = ", ".join(unknown[:SHOWN]) + ", …" * (len(unknown) > SHOWN)
         screen.say(f"Mind: {len(unknown):,} queries have no word that the model knows: {which}.")

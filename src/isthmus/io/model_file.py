@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any
-from zipfile import ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 import scipy.sparse as sp
@@ -295,6 +295,8 @@ def _report_errors(path: Path) -> Iterator[None]:
         raise InputError(f"{show_path(path)}: expected {error}.") from None
     except MissingDependencyError:
         raise
+    except BadZipFile:
+        raise InputError(f"{show_path(path)}: expected a model file, got another file or a damaged one.") from None
     except Exception as error:  # of any kind: a stranger's file can lead to many
         reason = show_path(" ".join(str(error).split())[:150]).rstrip(".") or type(error).__name__
         raise InputError(f"{show_path(path)}: expected a model file that works, got '{reason}'.") from None

@@ -100,6 +100,9 @@ ORDINARY = {
     "versions beside decimal commas": ("name;v;x;y\nu;1.2;1,5;0,5\nv;1.3;2,5;0,75\n", ";", ","),
     "as many points as commas": ("v;x\n1.2;1,5\n1.3;2,5\n", ";", ","),
     "quoted decimal commas": ('name,x\nu,"1,5"\nv,"22,75"\n', ",", ","),
+    "thousands of one mark, fractions of the other": ("name;x\nu;1.253,31\nv;387,53\nw;2.500\n", ";", ","),
+    "prices with a currency": ("name;x\nu;1.253,31 €\nv;EUR 387,53\nw;2.500 €\n", ";", ","),
+    "prices with a currency and points": ("name;x\nu;$1,253.31\nv;387.53 usd\nw;$2,500\n", ";", "."),
     "three digits after a zero": ("name;x\nu;0,125\nv;0,250\n", ";", ","),
     "words for empty cells": ("name;x\nu;1,5\nv;NA\nw;\nz;?\n", ";", ","),
     "a comma in a name": ('"price, EUR";n\n1,5;2\n2,5;3\n', ";", ","),
@@ -125,6 +128,12 @@ def test_numbers_with_a_decimal_comma_are_numbers_and_points_separate_thousands(
     assert plan["x"] == "number"
     np.testing.assert_array_equal(read_numbers(table, "x"), [1.5, -0.25, 1000.0])
     np.testing.assert_array_equal(read_numbers(table, "y"), [1234.0, 2345.0, 3456.0])
+
+
+def test_thousands_of_a_price_are_read_by_the_mark_of_other_prices(tmp_path):
+    """2.500 € is not two and a half next to 387,53 €."""
+    path = put(tmp_path / "a.csv", "kind;price\nu;387,53 €\nv;2.500 €\nw;1.253,31 €\n")
+    np.testing.assert_array_equal(read_numbers(read_table(path), "price"), [387.53, 2500.0, 1253.31])
 
 
 @pytest.mark.parametrize(("text", "sep"), [("a,b\n1,2\n", ";"), ("a\tb\n1\t2\n", ",")])

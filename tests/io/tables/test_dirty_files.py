@@ -214,14 +214,14 @@ def test_ids_are_no_features_but_evidence_unless_they_are_foreign(tmp_path):
         files.append(path)
     sides = read_inputs(options(), tuple(files), ("A", "B"), Console(quiet=True))
     assert {c.name: c.kind for c in sides[0].plan.columns}["sku"] == "dropped"
-    assert ("sku", "sku") in shared_columns(*sides, options()).pairs
-    assert shared_columns(*sides, options(no_shared=True)) is None
-    assert shared_columns(*sides, options(shared=["sku=name", "price"])).pairs == (
+    assert ("sku", "sku") in shared_columns(*sides, options(), Console(quiet=True)).pairs
+    assert shared_columns(*sides, options(no_shared=True), Console(quiet=True)) is None
+    assert shared_columns(*sides, options(shared=["sku=name", "price"]), Console(quiet=True)).pairs == (
         ("sku", "name"),
         ("price", "price"),
     )
     sides = read_inputs(options(drop=["sku"]), tuple(files), ("A", "B"), Console(quiet=True))
-    assert ("sku", "sku") not in shared_columns(*sides, options()).pairs
+    assert ("sku", "sku") not in shared_columns(*sides, options(), Console(quiet=True)).pairs
 
 
 @pytest.mark.parametrize(("names", "shared"), [(("a{}", "b{}"), False), (("p{}", "p{}"), True)])
@@ -235,8 +235,8 @@ def test_the_first_column_is_the_id_and_a_shared_key_if_both_files_have_it(tmp_p
     first, second = read_inputs(options(), tuple(files), ("A", "B"), Console(quiet=True))
     assert first.plan.id == second.plan.id == "code"
     assert first.ids[1] == names[0].format(7)
-    assert (("code", "code") in shared_columns(first, second, options()).pairs) is shared
-    assert shared_columns(first, second, options(shared=["code"])).pairs == (("code", "code"),)
+    assert (("code", "code") in shared_columns(first, second, options(), Console(quiet=True)).pairs) is shared
+    assert shared_columns(first, second, options(shared=["code"]), Console(quiet=True)).pairs == (("code", "code"),)
 
 
 def test_notes_are_shown_once_and_kept_as_facts(tmp_path, capsys):

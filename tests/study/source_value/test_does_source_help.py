@@ -108,6 +108,7 @@ def test_one_label_per_class_is_no_proof():
     assert v.helps is None
     assert v.difference is None
     assert v.interval is None
+    assert v.n_tested == 4, "each class was hidden and its row tested"
     assert v.sentence.startswith("Can't tell: 0 labelled rows are left for testing")
     assert v.sentence.endswith("an indication, not a test.")
     assert v.to_dict()["interval"] is None

@@ -102,6 +102,7 @@ def test_recall_and_gain_by_hand():
     [
         ({"queries": np.eye(20)}, "queries: expected a tuple of two matrices"),
         ({"queries": (np.eye(30, 20), np.eye(29, 24))}, "queries: expected the same queries by both models"),
+        ({"queries": (np.eye(30, 24), np.eye(30, 20))}, "queries by the old model: expected 20 columns"),
         ({"judgements": np.zeros((3, 2))}, "judgements: expected rows of a query number"),
         ({"judgements": np.array([[0, N]])}, "judgements: expected queries below 60 and rows below 150"),
         ({"judgements": np.array([[0, 0]])}, "judgements: expected 20 queries whose relevant rows are all in pairs"),

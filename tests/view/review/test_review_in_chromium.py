@@ -132,7 +132,10 @@ def test_two_visits_with_a_killed_server_in_between(chromium, folder, processes)
     ready(chromium)
     for key in ("y", "n", "?", "y"):
         press(chromium, key)
-    assert "said" in find(chromium, "#last summary").get_attribute("textContent")
+    said = find(chromium, "#last summary").get_attribute("textContent")
+    assert "said" in said
+    assert "100.0" not in said, "what is nearly certain is not rounded to certain"
+    assert find(chromium, "#command").is_displayed(), "what to do at the end is not hidden in a help text"
     press(chromium, "u")
     find(chromium, "button.yes").click()
     wait_until(lambda: count(chromium) == 4)
@@ -174,12 +177,17 @@ def test_two_visits_with_a_killed_server_in_between(chromium, folder, processes)
     for key in ("y", "?"):
         press(chromium, key)
     assert find(chromium, "#quality").text
+    assert find(chromium, "#sentence").text.startswith("The last run, doubtful matches included: "), (
+        "more than are kept"
+    )
     check_quiet(chromium)
     after = read_decisions(folder / "decisions.csv")
     assert list(after.items())[:6] == list(before.items())
     os.kill(server.pid, signal.SIGINT)
     out = server.stdout.read()
-    assert (server.wait(), out.strip().splitlines()[-1]) == (0, "8 decisions are in decisions.csv.")
+    assert server.wait() == 0
+    command = "isthmus match a.csv b.csv --id id --decisions decisions.csv -o matches.csv"
+    assert out.strip().splitlines()[-1] == f"8 decisions are in decisions.csv. To use them: {command}"
 
 
 def test_the_page_on_a_phone_has_no_wider_content_than_the_screen(chromium, folder, processes, tmp_path):

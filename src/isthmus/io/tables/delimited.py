@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any
 
 from isthmus._core.files import show_path
-from isthmus.data.cells import MISSING
+from isthmus.data.cells import MISSING, NUMBER, clean_text
 from isthmus.exceptions import InputError, IsthmusError
 from isthmus.io.tables.content import (
     check_column_count,
@@ -33,12 +33,12 @@ LONGEST_HEADER = 2**24
 SAMPLE = 2**16
 # From this share of numbers on, the other cells of a column are taken for mistakes.
 MOSTLY = 0.9
-WHOLE = re.compile(r"[+-]?[0-9]+([eE][+-]?[0-9]+)?")
 # Thousands may be separated by the other mark.
 WITH_MARK = {
     mark: re.compile(rf"[+-]?[0-9]*([{other}][0-9]{{3}})*[{mark}][0-9]+([eE][+-]?[0-9]+)?")
     for mark, other in zip(DECIMAL_MARKS, reversed(DECIMAL_MARKS), strict=True)
 }
+WHOLE = re.compile(r"[+-]?[0-9]+([eE][+-]?[0-9]+)?")
 # Such as 1,234: the mark may separate thousands, so these cells are no evidence for a decimal mark.
 GROUPED = {mark: re.compile(rf"[+-]?[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})+") for mark in DECIMAL_MARKS}
 
@@ -119,7 +119,7 @@ def detect_dialect(
     The separator is the one of ``,``, ``;``, tab and ``|`` that is most frequent in the names of the columns, outside
     of quotes; among several, one that cuts all rows into as many cells comes first. The decimal mark is a comma where
     more columns hold numbers with a comma than with a point. A comma or point before groups of three digits may
-    separate thousands, and is no evidence.
+    separate thousands, and is no evidence. Where no plain number tells, numbers with units do.
 
     Examples
     --------
@@ -156,10 +156,22 @@ def _sample_rows(text: str, sep: str, *, complete: bool) -> list[list[str]]:
 
 def _detect_decimal_mark(rows: list[list[str]], sep: str) -> str:
     columns = [[cell.strip() for cell in column if cell is not None] for column in zip_longest(*rows)]
-    votes = {mark: sum(_has_mark([cell for cell in c if cell], mark) for c in columns) for mark in DECIMAL_MARKS}
+    votes = _count_marks(columns)
+    if not any(votes.values()):  # prices, for example, may all have a currency
+        votes = _count_marks([[_strip_unit(cell) for cell in column] for column in columns])
     if votes[","] == votes["."]:
         return "," if votes[","] and sep == ";" else "."
     return max(votes, key=lambda mark: votes[mark])
+
+
+def _count_marks(columns: list[list[str]]) -> dict[str, int]:
+    return {mark: sum(_has_mark([cell for cell in c if cell], mark) for c in columns) for mark in DECIMAL_MARKS}
+
+
+def _strip_unit(cell: str) -> str:
+    """Return the digits of a number with a unit or a currency; other cells as they are."""
+    found = NUMBER.match(clean_text(cell))
+    return cell if found is None else found["digits"]
 
 
 def _has_mark(cells: list[str], mark: str) -> bool:
@@ -167,7 +179,7 @@ def _has_mark(cells: list[str], mark: str) -> bool:
     marked = [cell for cell in cells if WITH_MARK[mark].fullmatch(cell)]
     if all(GROUPED[mark].fullmatch(cell) for cell in marked):
         return False
-    numbers = len(marked) + sum(WHOLE.fullmatch(cell) is not None for cell in cells)
+    numbers = sum(any(f.fullmatch(cell) for f in (WITH_MARK[mark], WHOLE, *GROUPED.values())) for cell in cells)
     return numbers >= MOSTLY * sum(cell.lower() not in MISSING for cell in cells)
 
 
@@ -205,7 +217,8 @@ def read_csv(content: bytes, name: str, separator: str, *, line: int = 0) -> dic
     except IsthmusError:  # what polars says is about polars
         _check_full_rows(content, name, separator, None, line)
         expected = "quotes only around whole cells, and quotes inside of them doubled"
-        raise InputError(f"{name}: expected {expected}, got other quotes; correct them.") from None
+        got = "one that is never closed, as in a cut file" if content.count(b'"') % 2 else "other quotes"
+        raise InputError(f"{name}: expected {expected}, got {got}; correct them.") from None
     names = _check_names(frame.row(0), name)
     rows = frame.slice(1)
     if frame.width > 1 and rows.to_series(frame.width - 1).null_count():

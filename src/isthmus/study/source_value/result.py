@@ -274,8 +274,8 @@ def conclude(question: Question, groups: Mapping[str, TrialGroup], judged: str |
     rows = tuple(row for each in groups.values() for row in _list_comparisons(each))
     if judged is None:
         text = write_untested_sentence(question.tested_rows(1), naming)
-        n_splits = max((each.splits for each in groups.values()), default=0)
-        return Verdict(None, None, None, text, rows, curve, system, n_splits, 0, names)
+        n_splits, n_tested = (max((getattr(s, k) for s in groups.values()), default=0) for k in ("splits", "tested"))
+        return Verdict(None, None, None, text, rows, curve, system, n_splits, n_tested, names)
     main = groups[judged]
     gain, text = main.over_target, write_verdict_sentence(main, steps, question.unnamed, naming)
     span = (gain.low, gain.high)

@@ -366,7 +366,7 @@ def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int,
     if ok is None:
         parts.append(f"{max(1, ENOUGH_TO_SETTLE - seen.known)} confirmed pairs would settle it")
     if seen.sharing > max(FEW_SHARING, MUCH_SHARING * seen.accepted):
-        several = "use one_to_one=False if it may have several"
+        several = "use one_to_one=False (--many-to-one) if it may have several"
         parts.append(f"{seen.sharing:,} more rows of A fit a matched row of B: {several}")
     return "; ".join(parts) + "."
 

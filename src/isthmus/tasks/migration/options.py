@@ -136,8 +136,8 @@ class Queries:
         if not isinstance(queries, Sequence) or len(queries) != 2:
             raise InputError("queries: expected a tuple of two matrices, by the old model and by the new one.")
         old, new = (
-            np.asarray(check_matrix(Q, f"queries[{i}]", n_columns=shape[i], min_rows=FEWEST_QUERIES))
-            for i, Q in enumerate(queries)
+            np.asarray(check_matrix(Q, f"queries by the {name} model", n_columns=n, min_rows=FEWEST_QUERIES))
+            for name, Q, n in zip(("old", "new"), queries, shape, strict=True)
         )
         if len(old) != len(new):
             raise InputError(f"queries: expected the same queries by both models, got {len(old)} and {len(new)}.")

@@ -4,7 +4,7 @@
   const kind = document.body.dataset.kind;
   const tab = Array.from(crypto.getRandomValues(new Uint8Array(12)), (n) => n.toString(16).padStart(2, "0")).join("");
   const words = /\d+(?:[.,]\d+)+|[\p{L}\p{N}]+/gu;
-  const percent = (share) => (share >= 0.995 && share < 1 ? (100 * share).toFixed(1) : (100 * share).toFixed(0)) + " %";
+  const percent = (share) => (share < 1 && share >= 0.9995 ? "> 99.9" : (100 * share).toFixed(share < 1 && share >= 0.995 ? 1 : 0)) + "\u00a0%";
   let state = null, busy = false, timer = null, cut = 0, shown = "";
 
   // All texts of files go through textContent: nothing in them is markup.
@@ -87,7 +87,7 @@
     range.style.left = 100 * share.low + "%";
     range.style.width = 100 * (share.high - share.low) + "%";
     here.style.left = "calc(" + 100 * share.value + "% - 1px)";
-    return fill(box, make("b", "", percent(share.value)), make("span", "", " " + name + " [" + percent(share.low) + ", " + percent(share.high) + "]"), fill(bar, range, here), make("span", "soft", note));
+    return fill(box, make("b", "", percent(share.value)), make("span", "", " " + name + " [" + percent(share.low) + ",\u00a0" + percent(share.high) + "]"), fill(bar, range, here), make("span", "soft", note));
   }
 
   function showQuality() {
@@ -121,7 +121,8 @@
     $("undo").disabled = !state.answered;
     $("again").disabled = working || !state.ready;
     $("settled").hidden = !state.settled;
-    $("sentence").textContent = state.sentence || "";
+    $("sentence").textContent = (kind === "match" && state.sentence ? "The last run, doubtful matches included: " : "") + (state.sentence || "");
+    $("next").hidden = !state.answered;
     $("command").textContent = state.again;
     const changes = state.changes;
     $("changes").textContent = changes ? "The last run, with " + changes.answers + " more answers, added " + changes.added + " and removed " + changes.removed + " of " + changes.of + "." : state.new ? state.new + " answers are not used yet." : "";
