@@ -143,7 +143,8 @@ FOSCTTM is the mean over both directions: 0 if every cell is nearest to its own 
 scaled only, as in the releases of HFA, CDLS and CDSPP. MLHD, ARC, `target 1-NN` and label spreading see three \
 principal axes per class, `target self-trained LDA` five.
 - **Controls.** *With noise*: a source of random features. *Labelled shares*: the option \
-`shares="labelled"`, *equal shares*: `shares="uniform"`. The best target-only rule is chosen by its own test score, a bar higher than any one rule."""
+`shares="labelled"`, *equal shares*: `shares="uniform"`. The best target-only rule is \
+chosen by its own test score, a bar higher than any one rule."""
 READ = """\
 No other figure could be read from a released file. The splits of CDLS and SHFA are single draws: differences of a \
 point or two mean nothing."""
