@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +25,6 @@ import numpy as np
 from isthmus._core.files import open_regular, show_path, write_whole
 from isthmus._core.progress import Progress
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.evidence.held_out import unit_rows
 from isthmus.exceptions import InputError
 from isthmus.stores.store import (
     BLOCK,
@@ -34,6 +33,7 @@ from isthmus.stores.store import (
     Block,
     Columns,
     Store,
+    VersionedStore,
     as_vectors,
     check_fingerprint,
     fingerprint,
@@ -150,14 +150,13 @@ def sample_store(
     for block in store.blocks():
         bar.report(f"reading {start:,} of {store.n:,} rows", start / store.n)
         stop = start + len(block.ids)
-        names = [str(name) for name in block.ids]
         here = kept[np.searchsorted(kept, start) : np.searchsorted(kept, stop)] - start
         embedded = chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, stop)] - start
         if wanted:
-            asked = np.array([i for i, name in enumerate(names) if name in wanted], dtype=np.intp)
+            asked = np.array([i for i, name in enumerate(block.ids) if str(name) in wanted], dtype=np.intp)
             here, embedded = np.union1d(here, asked), np.union1d(embedded, asked)
         old.append(block.vectors[here])
-        ids += [names[i] for i in here]
+        ids += [str(block.ids[i]) for i in here]
         if len(embedded):
             new.append(embedding.embed_some(store, start, block, embedded))
             paired.append(n_kept + np.searchsorted(here, embedded))
@@ -205,6 +204,11 @@ class Manifest:
         return open_store(self.store, Columns(**self.columns))
 
     @property
+    def is_repeatable(self) -> bool:
+        """Whether the new vectors can be made again at no cost: by a map, or from a file."""
+        return self.action == CONVERT or (self.action != BRIDGE and self.embed.endswith(".npy"))
+
+    @property
     def stamp(self) -> dict[str, Any]:
         """What the metadata of the new index say."""
         return {"run": self.run, "fingerprint": self.after["fingerprint"]}
@@ -230,6 +234,8 @@ def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progr
         raise InputError(
             f"{show_path(folder)}: expected a migration that has not ended, got one that is {manifest.state}."
         )
+    # Rows that can be made again without a model are not written twice.
+    versions = store if isinstance(store, VersionedStore) and manifest.is_repeatable else None
     if manifest.action == BRIDGE:
         manifest.save(folder)
         store.stamp({"fingerprint": manifest.before["fingerprint"], "run": manifest.run})
@@ -243,34 +249,55 @@ def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progr
         if manifest.state == WRITING:
             manifest.restore = manifest.restore or store.plan_swap(manifest.run)
             manifest.save(folder)
-            d = manifest.after["fingerprint"]["dimension"]
-            beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
-            _write_rows(manifest, store, beside, make, bar)
-            manifest.after |= verify_rows(store, beside, make, bar)
-            manifest.state = VERIFIED
-            manifest.save(folder)
-        store.swap(manifest.run, folder, manifest.stamp, manifest.restore)
+            if versions is None:
+                d = manifest.after["fingerprint"]["dimension"]
+                beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
+                _write_rows(manifest, store, beside, make, bar)
+                manifest.after |= verify_rows(store, beside, make, bar)
+                manifest.state = VERIFIED
+                manifest.save(folder)
+        if versions is None:
+            store.swap(manifest.run, folder, manifest.stamp, manifest.restore)
+        else:
+            rows = _make_rows(manifest, store, 0, make, bar)
+            versions.write_version(manifest.stamp, manifest.restore, ((block, new) for _, block, new in rows))
+    if versions is not None:
+        try:
+            before = versions.as_before(manifest.restore)
+            manifest.after |= verify_rows(before, manifest.open(), make, bar)
+        except BaseException:
+            store.restore(manifest.run, manifest.restore)
+            raise
     manifest.state = DONE
     manifest.save(folder)
     # Only once the index has them: until then they are what a run is resumed from.
     (folder / STAGED).unlink(missing_ok=True)
 
 
-def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
-    there = beside.count()
-    # Whole blocks are surely there; what follows them is written once more.
-    start = there if there == store.n else there // BLOCK * BLOCK
+def _make_rows(
+    manifest: Manifest, store: Store, start: int, make: NewVectors, bar: Progress
+) -> Iterator[tuple[int, Block, FloatArray]]:
+    """Yield the first row of each block, the block and its new vectors."""
     for block in store.blocks(start):
         bar.report(f"writing {start:,} of {store.n:,} rows", start / store.n)
         vectors = make(start, block)
         # An interrupted run may have been resumed with another model.
         if len(vectors) >= CHECKED_ROWS:
             check_fingerprint(manifest.after["fingerprint"], vectors[:CHECKED_ROWS], manifest.embed)
-        beside.append(start, block, vectors)
+        yield start, block, vectors
         start += len(block.ids)
+    if start != store.n:
+        raise InputError(f"{manifest.store}: expected {store.n:,} rows, read {start:,}; the old index is unchanged.")
 
 
-def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -> dict[str, Any]:
+def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
+    there = beside.count()
+    # Whole blocks are surely there; what follows them is written once more.
+    for written in _make_rows(manifest, store, there if there == store.n else there // BLOCK * BLOCK, make, bar):
+        beside.append(*written)
+
+
+def verify_rows(store: Store, beside: Beside | Store, make: NewVectors, bar: Progress) -> dict[str, Any]:
     """Check the number of new rows, and the ids and vectors of some blocks; return the count and a checksum."""
     bar.report("verifying", 1.0)
     if beside.count() != store.n:
@@ -283,16 +310,19 @@ def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -
         block = next(store.blocks(start))
         ids, found = beside.read(start, start + len(block.ids))
         expected = make(start, block)
-        cosines = (
-            np.einsum("ij,ij->i", unit_rows(found), unit_rows(expected)) if found.shape == expected.shape else [0.0]
-        )
-        lengths = np.linalg.norm(expected, axis=1)
-        if (ids is not None and list(ids) != list(block.ids)) or not np.min(cosines + (lengths == 0.0)) >= SAME:
+        same = found.shape == expected.shape and (ids is None or list(ids) == list(block.ids))
+        if not same or not (_cosines(found, expected) >= SAME).all():
             raise InputError(
                 f"verification: rows {start:,} and on were not written as expected; the old index is unchanged."
             )
         checksum.update(np.ascontiguousarray(found).tobytes())
     return {"rows": store.n, "checksum": checksum.hexdigest()}
+
+
+def _cosines(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return the cosines of rows with each other; one where both are zero."""
+    products, a, b = (np.einsum("ij,ij->i", X, Y, dtype=np.float64) for X, Y in ((A, B), (A, A), (B, B)))
+    return np.where((a == 0.0) & (b == 0.0), 1.0, products / np.sqrt(np.maximum(a * b, np.finfo(float).tiny)))
 
 
 def roll_back(path: Path) -> Manifest:
@@ -307,4 +337,4 @@ def roll_back(path: Path) -> Manifest:
 
 def map_vectors(to_new: Callable[[Any], FloatArray]) -> NewVectors:
     """Return the new vectors of a block from its old ones."""
-    return lambda start, block: as_vectors(to_new(block.vectors), "vectors")
+    return lambda start, block: to_new(block.vectors)

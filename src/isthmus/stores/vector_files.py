@@ -6,7 +6,7 @@ import json
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,10 @@ from isthmus.stores.store import (
     STAMP,
     Block,
     Columns,
+    NewRows,
     StagedVectors,
     Store,
+    VersionedStore,
     as_vectors,
     show_stamp,
     split_address,
@@ -149,19 +151,46 @@ class ArrowStore(Store):
     """A store whose rows are batches of Arrow, one column of which has the vectors."""
 
     @abstractmethod
-    def _batches(self, size: int) -> Iterator[Any]:
-        """Yield batches of at most ``size`` rows."""
+    def _batches(self, names: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
+        """Yield batches of at most ``size`` rows, without the first ``start``."""
+
+    @abstractmethod
+    def _schema(self) -> Any:
+        """Return the schema."""
 
     def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
         """Yield the rows in their order."""
-        first = 0
-        for batch in regroup_batches(self._batches(size), size):
-            if first >= start:
-                vectors = read_lists(batch.column(self.columns.vector), self.name)
-                has_ids = self.columns.id in batch.schema.names
-                ids = batch.column(self.columns.id).to_pylist() if has_ids else range(first, first + len(batch))
-                yield Block(ids, vectors, batch)
-            first += len(batch)
+        names = self._schema().names
+        for batch in regroup_batches(self._batches(names, size, start), size):
+            vectors = read_lists(batch.column(self.columns.vector), self.name)
+            has_ids = self.columns.id in names
+            ids = batch.column(self.columns.id).to_pylist() if has_ids else range(start, start + len(batch))
+            yield Block(ids, vectors, batch)
+            start += len(batch)
+
+    def staged_rows(self, staged: StagedVectors) -> NewRows:
+        """Yield all rows, and their new vectors in a file; the old vectors are not read."""
+        column, start = self.columns.vector, 0
+        others = [name for name in self._schema().names if name != column] or [column]
+        for batch in self._batches(others, BLOCK):
+            vectors = staged.read(start, start + len(batch))[1]
+            yield Block(range(start, start + len(batch)), vectors, batch), vectors
+            start += len(batch)
+
+    def replace_vectors(self, rows: NewRows, dimension: int, metadata: Any = None) -> tuple[Any, Iterator[Any]]:
+        """Return the schema and the batches of a table with new vectors."""
+        pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
+        schema, column = self._schema(), self.columns.vector
+        kind = pyarrow.list_(pyarrow.float32(), dimension)
+        after = schema.set(schema.get_field_index(column), pyarrow.field(column, kind, metadata=metadata))
+
+        def replace(batch: Any, vectors: FloatArray) -> Any:
+            new = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), dimension)
+            return pyarrow.record_batch(
+                [new if name == column else batch.column(name) for name in schema.names], after
+            )
+
+        return after, (replace(block.payload, vectors) for block, vectors in rows)
 
     def texts(self, block: Block) -> list[str]:
         """Return the column of texts."""
@@ -186,20 +215,29 @@ class ParquetFile(ArrowStore, VectorFile):
         self.check_vector_column(self._rows.schema_arrow.names)
         self.n = self._rows.metadata.num_rows
 
-    def _batches(self, size: int) -> Iterator[Any]:
-        return self._rows.iter_batches(size)  # type: ignore[no-any-return]
+    def _schema(self) -> Any:
+        return self._rows.schema_arrow
+
+    def _batches(self, names: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
+        groups = range(self._rows.num_row_groups)
+        ends = np.cumsum([self._rows.metadata.row_group(i).num_rows for i in groups])
+        # Groups of rows that end before the start are not read.
+        first = int(np.searchsorted(ends, start, side="right"))
+        skipped = start - (int(ends[first - 1]) if first else 0)
+        for batch in self._rows.iter_batches(size, groups[first:], names):
+            if skipped < len(batch):
+                yield batch.slice(skipped)
+            skipped = max(0, skipped - len(batch))
 
     def write(self, file: Any, staged: StagedVectors) -> None:
         """Write all columns, with other vectors."""
-        pairs = zip(self.blocks(), staged.blocks(), strict=True)
-        batches = (replace_lists(block.payload, self.columns.vector, vectors) for block, vectors in pairs)
-        first = next(batches)
-        with self._library.ParquetWriter(file, first.schema) as writer:
-            for batch in chain([first], batches):
+        schema, batches = self.replace_vectors(self.staged_rows(staged), staged.dimension)
+        with self._library.ParquetWriter(file, schema) as writer:
+            for batch in batches:
                 writer.write_batch(batch)
 
 
-class LanceTable(ArrowStore):
+class LanceTable(ArrowStore, VersionedStore):
     """A table of a LanceDB folder, as it was when it was opened."""
 
     def __init__(self, address: str, columns: Columns) -> None:
@@ -218,9 +256,12 @@ class LanceTable(ArrowStore):
         if self._table.list_indices():
             self.warning = "the new version has no indexes: create them again after the swap."
 
-    def _batches(self, size: int) -> Iterator[Any]:
-        names = self._table.schema.names
-        return (batch.select(names) for batch in self._table.search().select(names).to_batches(size))
+    def _schema(self) -> Any:
+        return self._table.schema
+
+    def _batches(self, names: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
+        found = self._table.search().select(list(names)).offset(start)
+        return (batch.select(names) for batch in found.to_batches(size))
 
     def read_stamp(self) -> dict[str, Any]:
         """Read the metadata of the column of vectors, in the latest version."""
@@ -238,18 +279,34 @@ class LanceTable(ArrowStore):
         return {"version": self.version}
 
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Write the next version."""
+        self.write_version(about, facts, self.staged_rows(StagedVectors(folder, about["fingerprint"]["dimension"])))
+
+    def write_version(self, about: Mapping[str, Any], facts: Mapping[str, Any], rows: NewRows) -> None:
         """Write the next version: it is there when all its rows are."""
         if self.version != facts["version"]:
             raise InputError(f"{self.name}: the table was changed while it was migrated; migrate it again.")
-        pyarrow = import_extra("pyarrow", "lancedb", "LanceDB needs")
-        staged, column = StagedVectors(folder, about["fingerprint"]["dimension"]), self.columns.vector
-        pairs = zip(self.blocks(), staged.blocks(), strict=True)
-        batches = (replace_lists(block.payload, column, vectors, show_stamp(about)) for block, vectors in pairs)
-        field = pyarrow.field(column, pyarrow.list_(pyarrow.float32(), staged.dimension), metadata=show_stamp(about))
-        schema = self._table.schema
-        schema = schema.set(schema.get_field_index(column), field)
-        reader = pyarrow.RecordBatchReader.from_batches(schema, batches)
-        self._database.create_table(self.name, reader, mode="overwrite")
+        pyarrow, failed = import_extra("pyarrow", "lancedb", "LanceDB needs"), list[Exception]()
+
+        def note_errors() -> NewRows:
+            try:
+                yield from rows
+            except Exception as error:  # LanceDB raises another one, with the place in its own code
+                failed.append(error)
+                raise
+
+        new = self.replace_vectors(note_errors(), about["fingerprint"]["dimension"], show_stamp(about))
+        try:
+            self._database.create_table(self.name, pyarrow.RecordBatchReader.from_batches(*new), mode="overwrite")
+        except Exception as error:
+            raise (failed or [error])[0] from None
+
+    def as_before(self, facts: Mapping[str, Any]) -> LanceTable:
+        """Open the version that is restored."""
+        before = copy(self)
+        before._table, before.version = self._database.open_table(self.name), facts["version"]
+        before._table.checkout(before.version)
+        return before
 
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:
         """Restore the version."""
@@ -262,6 +319,9 @@ def regroup_batches(batches: Iterable[Any], size: int) -> Iterator[Any]:
     pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
     waiting: list[Any] = []
     for batch in batches:
+        if len(batch) == size and not waiting:
+            yield batch  # as it is, without a copy
+            continue
         waiting.append(batch)
         while sum(map(len, waiting)) >= size:
             merged = pyarrow.Table.from_batches(waiting).combine_chunks()
@@ -279,13 +339,3 @@ def read_lists(column: Any, name: str) -> FloatArray:
     if len(column) and len(values) % len(column):
         raise InputError(f"{name}: expected vectors of one length, got several.")
     return as_vectors(values.reshape(len(column), -1), name)
-
-
-def replace_lists(batch: Any, column: str, vectors: FloatArray, metadata: Any = None) -> Any:
-    """Return an Arrow batch with other vectors in a column."""
-    pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
-    d, place = vectors.shape[1], batch.schema.get_field_index(column)
-    field = pyarrow.field(column, pyarrow.list_(pyarrow.float32(), d), metadata=metadata)
-    lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), d)
-    columns = [lists if i == place else batch.column(i) for i in range(batch.num_columns)]
-    return pyarrow.record_batch(columns, schema=batch.schema.set(place, field))
