@@ -1,9 +1,9 @@
 """``python -m benchmarks.store_rows [ROWS]``: a table of LanceDB under a new model, beside the client's own copies.
 
 Runs in the environment of ``make test-stores``. Each run has a process of its own, and a copy of the same table of
-384 columns that gets 768; runs take turns. The client's copies read the old table and write a new one of as many rows
-of 768 columns: ``file`` takes the vectors from a .npy file, ``map`` computes X W + b. Ours do the same as a migration:
-they read a sample first, check all vectors, verify what was written, and can be resumed and undone.
+384 columns that gets 768; runs take turns. The client's copies read the old table and write a new one of as many
+rows of 768 columns: ``file`` takes the vectors from a .npy file, ``map`` computes X W + b. A migration reads a sample
+first, checks all vectors, verifies what was written, and can be resumed and undone.
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ def prepare(folder: Path, work: Path, action: str) -> tuple[Any, Any]:
         plan = plan_migration(address, columns, store, action, spec, sample, vectors)
         make = partial(embedding, store) if action == "reembed" else map_vectors(adapter.to_new)
         (work / "run").mkdir()
+        sample.save(work / "run")
         return partial(run_migration, plan, work / "run", make, quiet, store)
 
     return read, migrate
@@ -151,7 +152,7 @@ def table() -> str:
                 ]
             memory = [f"{median(r['peak'] for r in of):,.0f}" for of in (ours, theirs)]
             rows.append((f"{n:,}", kind, *cells, *memory))
-    said = "sample", "apply", f"copy", "apply / copy", "both / copy"
+    said = "sample", "apply", "copy", "apply / copy", "both / copy"
     head = "rows", "action", *(f"{word}, {unit}" for unit in ("processor s", "s") for word in said)
     return lines.table((*head, "peak, MB", "peak of the copy, MB"), rows)
 

@@ -83,6 +83,9 @@ class Beside(Protocol):
     def read(self, start: int, stop: int) -> tuple[Sequence[Any] | None, FloatArray]:
         """Return ids (None where they are still those of the index) and vectors of some rows."""
 
+    def search(self, queries: FloatArray) -> list[Any] | None:
+        """Return the ids of the ten rows that the index finds for each query, or None where its search is exact."""
+
 
 class StagedVectors:
     """Vectors in a file (n, d) of the migration's folder that grows block by block: a place beside any index."""
@@ -108,6 +111,9 @@ class StagedVectors:
         """Return some vectors; their ids are those of the index."""
         count, offset = (stop - start) * self.dimension, start * self._bytes
         return None, np.fromfile(self.path, NUMBERS, count, offset=offset).reshape(-1, self.dimension)
+
+    def search(self, queries: FloatArray) -> None:
+        """Return nothing: there is no index."""
 
     def blocks(self) -> Iterator[FloatArray]:
         """Yield the vectors in blocks, as a store yields its rows."""
@@ -157,6 +163,10 @@ class Store(ABC):
         """Return ids and vectors of some rows, where a store is what is beside another one."""
         found = next(self.blocks(start, stop - start))
         return found.ids, found.vectors
+
+    def search(self, queries: FloatArray) -> list[Any] | None:
+        """Return the ids of the ten rows that the index finds for each query, or None where its search is exact."""
+        return None
 
     @abstractmethod
     def plan_swap(self, run: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +26,8 @@ import numpy as np
 from isthmus._core.files import open_regular, show_path, write_whole
 from isthmus._core.progress import Progress
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.exceptions import InputError
+from isthmus.evidence.held_out import NEAR, inner_products, unit_rows
+from isthmus.exceptions import InputError, IsthmusError
 from isthmus.stores.store import (
     BLOCK,
     STAGED,
@@ -39,19 +41,23 @@ from isthmus.stores.store import (
     fingerprint,
     open_store,
 )
-from isthmus.tasks.migration.options import BRIDGE, CONVERT
+from isthmus.tasks.migration.options import BRIDGE, CONVERT, MOST_QUERIES, nearest_places
 
 FORMAT, VERSION = "isthmus migration", 1
 MANIFEST = "manifest.json"
-# What --apply takes.
-ACTIONS = BRIDGE, CONVERT, "reembed"
+# The action that embeds some rows and converts the others; the file of these rows, and of the sample.
+SOME, SAMPLE = "progressive", "sample.npz"
 WRITING, VERIFIED, DONE, BACK = "writing", "verified", "applied", "rolled back"
 # Rows of the index that held-out rows are searched among, and blocks that are read again to verify.
 GALLERY, CHECKED = 20_000, 8
+# The most queries that recall is measured again by.
+SEARCHES = 200
 # Rows of each block whose fingerprint is checked.
 CHECKED_ROWS = 100
 # Least cosine between a vector that was written and the same one read back: in a cosine collection norms are lost.
 SAME = 0.9999
+# What is not the fault of a store.
+MISTAKES = IsthmusError, TypeError, ValueError, AttributeError, NameError, LookupError, AssertionError
 # New vectors of the rows from a place on, given their block.
 NewVectors: TypeAlias = Callable[[int, Block], FloatArray]
 
@@ -125,6 +131,21 @@ class StoreSample:
     new: FloatArray
     pairs: IntArray
     ids: tuple[str, ...]
+    rows: IntArray
+
+    def save(self, folder: Path, chosen: IntArray | None = None) -> None:
+        """Write the new vectors and their rows, which recall is measured by again, and the rows to embed first."""
+        np.savez(
+            folder / SAMPLE,
+            rows=self.rows,
+            new=self.new,
+            chosen=np.array([], dtype=np.intp) if chosen is None else chosen,
+        )
+
+    def expect(self, action: str, share: float, to_new: Callable[[Any], FloatArray]) -> FloatArray:
+        """Return vectors as they will be written."""
+        embedded = {CONVERT: 0, SOME: round(share * len(self.new))}.get(action, len(self.new))
+        return np.concatenate([self.new[:embedded], to_new(self.old[embedded : len(self.new)])])
 
 
 def sample_store(
@@ -146,7 +167,7 @@ def sample_store(
     rng, wanted = np.random.default_rng(seed), set(judged)
     order = rng.permutation(store.n)[:GALLERY]
     chosen, kept = np.sort(order[:n]), np.sort(order)
-    old, ids, new, paired, start, n_kept = [], [], [], [], 0, 0
+    old, ids, new, paired, rows, start, n_kept = [], [], [], [], [], 0, 0
     for block in store.blocks():
         bar.report(f"reading {start:,} of {store.n:,} rows", start / store.n)
         stop = start + len(block.ids)
@@ -160,9 +181,34 @@ def sample_store(
         if len(embedded):
             new.append(embedding.embed_some(store, start, block, embedded))
             paired.append(n_kept + np.searchsorted(here, embedded))
+            rows.append(start + embedded)
         start, n_kept = stop, n_kept + len(here)
-    rows = np.concatenate(paired)
-    return StoreSample(np.concatenate(old), np.concatenate(new), np.c_[rows, np.arange(len(rows))], tuple(ids))
+    pairs = np.c_[np.concatenate(paired), np.arange(sum(map(len, new)))]
+    return StoreSample(np.concatenate(old), np.concatenate(new), pairs, tuple(ids), np.concatenate(rows))
+
+
+def choose_rows(store: Store, queries: FloatArray, share: float, seed: int, bar: Progress) -> IntArray:
+    """Return a share of the rows, rising: those that queries of the old model retrieve most, then any.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = f"{tempfile.mkdtemp()}/old.npy"
+    >>> np.save(place, np.eye(100))
+    >>> choose_rows(open_store(place), np.eye(100)[[7, 42]], 0.02, 0, Progress(False, ""))
+    array([ 7, 42])
+    """
+    asked, start = unit_rows(queries[:MOST_QUERIES]), 0
+    best, rows = np.full((len(asked), NEAR), -np.inf), np.zeros((len(asked), NEAR), dtype=np.intp)
+    for block in store.blocks():
+        bar.report(f"searching {start:,} of {store.n:,} rows", start / store.n)
+        here = np.broadcast_to(np.arange(start, start + len(block.ids)), (len(asked), len(block.ids)))
+        scores, places = np.c_[best, inner_products(asked, unit_rows(block.vectors))], np.c_[rows, here]
+        top = nearest_places(scores)
+        best, rows = (np.take_along_axis(found, top, 1) for found in (scores, places))
+        start += len(block.ids)
+    counts = np.bincount(rows.ravel(), minlength=store.n) + np.random.default_rng(seed).random(store.n)
+    return np.sort(np.argsort(-counts)[: round(share * store.n)])
 
 
 @dataclass
@@ -253,7 +299,7 @@ def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progr
                 d = manifest.after["fingerprint"]["dimension"]
                 beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
                 _write_rows(manifest, store, beside, make, bar)
-                manifest.after |= verify_rows(store, beside, make, bar)
+                manifest.after |= verify_rows(store, beside, make, bar, folder)
                 manifest.state = VERIFIED
                 manifest.save(folder)
         if versions is None:
@@ -264,7 +310,7 @@ def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progr
     if versions is not None:
         try:
             before = versions.as_before(manifest.restore)
-            manifest.after |= verify_rows(before, manifest.open(), make, bar)
+            manifest.after |= verify_rows(before, manifest.open(), make, bar, folder)
         except BaseException:
             store.restore(manifest.run, manifest.restore)
             raise
@@ -297,15 +343,22 @@ def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVecto
         beside.append(*written)
 
 
-def verify_rows(store: Store, beside: Beside | Store, make: NewVectors, bar: Progress) -> dict[str, Any]:
-    """Check the number of new rows, and the ids and vectors of some blocks; return the count and a checksum."""
+def verify_rows(
+    store: Store, beside: Beside | Store, make: NewVectors, bar: Progress, folder: Path | None = None
+) -> dict[str, Any]:
+    """Check the number of new rows, and the ids and vectors of some blocks; return what was found.
+
+    That is the count, a checksum and, where the folder has the sample, recall@10 again: the new model's vectors of
+    sampled rows of these blocks search for their rows, in the store itself where its index is approximate.
+    """
     bar.report("verifying", 1.0)
     if beside.count() != store.n:
         raise InputError(
             f"verification: expected {store.n:,} new rows, found {beside.count():,}; the old index is unchanged."
         )
-    checksum = hashlib.sha256()
     starts = np.unique(np.linspace(0, (store.n - 1) // BLOCK, CHECKED).round().astype(int)) * BLOCK
+    asked, queries = _load_sample(folder, starts)
+    checksum, names, scores, own = hashlib.sha256(), [], [], np.zeros(len(asked))
     for start in starts.tolist():
         block = next(store.blocks(start))
         ids, found = beside.read(start, start + len(block.ids))
@@ -316,7 +369,34 @@ def verify_rows(store: Store, beside: Beside | Store, make: NewVectors, bar: Pro
                 f"verification: rows {start:,} and on were not written as expected; the old index is unchanged."
             )
         checksum.update(np.ascontiguousarray(found).tobytes())
-    return {"rows": store.n, "checksum": checksum.hexdigest()}
+        if len(asked):
+            here = np.flatnonzero((asked >= start) & (asked < start + len(block.ids)))
+            scores.append(inner_products(unit_rows(queries), unit_rows(found)))
+            own[here] = scores[-1][here, asked[here] - start]
+            names += [block.ids[i] for i in asked[here] - start]
+    about = {"rows": store.n, "checksum": checksum.hexdigest()}
+    if not len(asked):
+        return about
+    answers = beside.search(queries)
+    hits = (np.hstack(scores) > own[:, None]).sum(axis=1) < NEAR
+    if answers is not None:
+        exact, hits = hits, np.array([name in answer for name, answer in zip(names, answers, strict=True)])
+        if not hits.any() and 2 * exact.sum() > len(exact):
+            raise InputError(
+                "verification: the new index finds none of the sampled rows; the old index is unchanged."
+            )
+    return {**about, "recall@10": float(np.mean(hits)), "recall_queries": len(asked)}
+
+
+def _load_sample(folder: Path | None, starts: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return sampled rows of some blocks, rising, and their new vectors."""
+    if folder is None or not (folder / SAMPLE).exists():
+        return np.zeros(0, dtype=np.intp), np.zeros((0, 1))
+    with np.load(folder / SAMPLE, allow_pickle=False) as found:
+        rows, new = found["rows"], found["new"]
+    chosen = np.flatnonzero(np.isin(rows // BLOCK * BLOCK, starts))
+    chosen = chosen[:: len(chosen) // SEARCHES + 1]
+    return rows[chosen], new[chosen]
 
 
 def _cosines(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -338,3 +418,39 @@ def roll_back(path: Path) -> Manifest:
 def map_vectors(to_new: Callable[[Any], FloatArray]) -> NewVectors:
     """Return the new vectors of a block from its old ones."""
     return lambda start, block: to_new(block.vectors)
+
+
+def mix_vectors(to_new: Callable[[Any], FloatArray], embedding: Embedding, store: Store, folder: Path) -> NewVectors:
+    """Return the new vectors of a block from its old ones, but those of the rows in a folder from the new model."""
+    with np.load(folder / SAMPLE, allow_pickle=False) as found:
+        rows = found["chosen"]
+
+    def make(start: int, block: Block) -> FloatArray:
+        vectors = to_new(block.vectors)
+        chosen = rows[slice(*np.searchsorted(rows, [start, start + len(block.ids)]))] - start
+        if len(chosen):
+            vectors[chosen] = embedding.embed_some(store, start, block, chosen)
+        return vectors
+
+    return make
+
+
+@contextmanager
+def name_failures(address: str, remedy: str) -> Iterator[None]:
+    """Raise one sentence where a store or a disc fails, whatever its client raises.
+
+    Examples
+    --------
+    >>> with name_failures("db/docs", "Try again."):
+    ...     raise RuntimeError("connection lost")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: db/docs: connection lost. Try again.
+    """
+    try:
+        yield
+    except MISTAKES:
+        raise
+    except Exception as error:
+        # Without the place in the source of LanceDB.
+        said = (str(error).strip() or type(error).__name__).splitlines()[0].partition(", /")[0][:300].rstrip(".")
+        raise InputError(f"{address.split('@')[-1]}: {said}. {remedy}") from error

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._core.validation import FloatArray
+from isthmus.evidence.held_out import NEAR
 from isthmus.exceptions import InputError, import_extra
 from isthmus.stores.store import BLOCK, STAMP, Block, Columns, Store, as_vectors, show_stamp, split_address
 
@@ -64,6 +65,10 @@ class ChromaCollection(Store):
         """Write a block; ids that are there are replaced."""
         rest = {key: block.payload[key] for key in FIELDS if any(v is not None for v in block.payload[key] or ())}
         self._collection.upsert(ids=list(block.ids), embeddings=vectors, **rest)
+
+    def search(self, queries: FloatArray) -> list[Any]:
+        """Ask the index of the collection."""
+        return list(self._collection.query(query_embeddings=queries, n_results=NEAR, include=[])["ids"])
 
     def read_stamp(self) -> dict[str, Any]:
         """Read the metadata of the collection of that name."""
@@ -184,6 +189,12 @@ class QdrantCollection(Store):
     def texts(self, block: Block) -> list[str]:
         """Return a key of the payload."""
         return [str((payload or {}).get(self.columns.text, "")) for payload in block.payload]
+
+    def search(self, queries: FloatArray) -> list[Any]:
+        """Ask the index of the collection."""
+        search, using = self.client.query_points, self.vector or None
+        found = (search(self.collection, q, using=using, limit=NEAR, with_payload=False) for q in queries.tolist())
+        return [[point.id for point in answer.points] for answer in found]
 
     def read_stamp(self) -> dict[str, Any]:
         """Read the metadata of the collection."""

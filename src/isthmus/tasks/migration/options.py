@@ -91,9 +91,9 @@ class Comparison:
         best = max(option.quality for option in ranked)
         return next(option for option in ranked if option.quality >= best - MARGIN)
 
-    def find(self, action: str) -> Option:
-        """Return the option of a name; the first where shares differ."""
-        return next(option for option in self.options if option.name == action)
+    def find(self, action: str, share: float = SHARES[0]) -> Option:
+        """Return the option of a name; of those of several shares, that of one."""
+        return next(o for o in self.options if o.name == action and (o.name != PROGRESSIVE or o.share == share))
 
     @property
     def sentence(self) -> str:
