@@ -55,9 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = "kind of map: auto, ridge, procrustes, low_rank or kernel_ridge (default: auto)"
     add("--kind", default="auto", metavar="NAME", help=kinds)
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
-    asked = parser.add_argument_group(
-        "queries", "Real queries, to compare keeping, bridging, converting, re-embedding."
-    )
+    asked = parser.add_argument_group("queries", "Real queries, to compare what can be done with the old index.")
     both = ".npy files of the same queries by the old model and by the new one"
     asked.add_argument("--queries", nargs=2, type=Path, metavar="FILE", help=both)
     relevant = "table of relevant rows: the number of a query (from 0) and the id of a row of OLD"
@@ -73,9 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     store.add_argument("--dry-run", action="store_true", help="measure, say what would be done, and write nothing")
     todo = "what to do with the store: bridge (write the adapter), convert, progressive or reembed (new vectors)"
     store.add_argument("--apply", choices=("bridge", "convert", "progressive", "reembed"), help=todo)
-    first = (
-        "of progressive: the share of the rows, those that --queries retrieve first, that is embedded (default: 0.25)"
-    )
+    first = "of progressive: the share of the rows that is embedded: what --queries retrieve first (default: 0.25)"
     store.add_argument("--share", type=float, choices=(0.1, 0.25, 0.5), default=0.25, help=first)
     store.add_argument("--resume", action="store_true", help="go on with the migration in the FOLDER given as OLD")
     store.add_argument("--rollback", action="store_true", help="put back the index of the FOLDER given as OLD")
@@ -85,12 +81,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, screen: Console) -> int:
     """Measure, print the figures, write the adapter, and migrate a store; return the exit status."""
-    if options.resume or options.rollback:
-        return _continue(options, screen)
     if options.output is not None:
         check_folder(options.output)
     if options.new is None:
-        return _migrate_store(options, screen)
+        from isthmus.stores.store_migration import name_failures
+
+        again = options.resume or options.rollback
+        with name_failures(options.old, Path(options.old) if again else options.output):
+            return _continue(options, screen) if again else _migrate_store(options, screen)
     if options.embed or options.apply or options.dry_run:
         raise InputError("--embed, --apply and --dry-run need a store; got a file NEW.")
     options.old = Path(options.old)
@@ -206,13 +204,7 @@ def _check_gate(gate: tuple[str, float] | None, adapter: Adapter, action: str, s
 def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
     from isthmus.io.tables.read import MATRIX, read_npy
     from isthmus.stores.store import Columns, open_store
-    from isthmus.stores.store_migration import (
-        Embedding,
-        choose_rows,
-        name_failures,
-        plan_migration,
-        sample_store,
-    )
+    from isthmus.stores.store_migration import Embedding, choose_rows, plan_migration, sample_store
     from isthmus.tasks.migration.options import BRIDGE, CONVERT, PROGRESSIVE, REEMBED
 
     if options.embed is None:
@@ -230,7 +222,7 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
     screen.say(f"{options.old}: {store.n:,} vectors of {store.dimension} columns")
     if store.warning:
         warn(f"{options.old}: {store.warning}", UserWarning)
-    with name_failures(options.old, "Nothing was written."), screen.bar("migrate") as bar:
+    with screen.bar("migrate") as bar:
         sample = sample_store(store, embedding, options.sample, _read_judged(options), options.seed, bar)
     adapter = _learn(options, screen, sample.old, sample.new, sample.pairs, sample.ids)
     action = {"convert": CONVERT, "reembed": REEMBED, "progressive": PROGRESSIVE}.get(options.apply, BRIDGE)
@@ -243,12 +235,12 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
         if options.dry_run:
             screen.say(f"Dry run of {options.apply}: {store.n:,} rows {did}; nothing was written.")
         else:
-            chosen = None
+            first: Any = ()
             if action == PROGRESSIVE:
                 queries = read_npy(options.queries[0], show_path(options.queries[0])).matrix(MATRIX)
-                with name_failures(options.old, "Nothing was written."), screen.bar("migrate") as bar:
-                    chosen = choose_rows(store, queries, options.share, options.seed, bar)
-            sample.save(options.output, chosen)
+                with screen.bar("migrate") as bar:
+                    first = choose_rows(store, queries, options.share, options.seed, bar)
+            sample.save(options.output, first)
             model = embedding if action in (REEMBED, PROGRESSIVE) else None
             _run(manifest, options.output, adapter, model, screen, store)
         facts["manifest"] = {"run": manifest.run, "state": manifest.state}
@@ -270,19 +262,18 @@ def _run(
     manifest: Manifest, folder: Path, adapter: Adapter, embedding: Embedding | None, screen: Console, store: Store
 ) -> None:
     """Migrate the store: by the new model, or by the adapter where there is none."""
-    from isthmus.stores.store_migration import SOME, map_vectors, mix_vectors, name_failures, run_migration
+    from isthmus.stores.store_migration import SOME, map_vectors, mix_vectors, run_migration
 
     make = map_vectors(adapter.to_new) if embedding is None else partial(embedding, store)
     if embedding is not None and manifest.action == SOME:
         make = mix_vectors(adapter.to_new, embedding, store, folder)
-    remedy = f"Until the swap the old index answers as before; go on with: isthmus migrate {folder} --resume"
-    with name_failures(manifest.store, remedy), screen.bar("migrate") as bar:
+    with screen.bar("migrate") as bar:
         run_migration(manifest, folder, make, bar, store)
     restore = f"isthmus migrate {folder} --rollback"
     screen.say(f"{manifest.store}: {manifest.action} is done and verified; to undo it: {restore}")
     if "recall@10" in manifest.after:
-        asked = f"{manifest.after['recall_queries']} sampled rows, which the map was learned from"
-        screen.say(f"recall@10 of the new vectors, measured again by {asked}: {manifest.after['recall@10']:.3f}")
+        n, recall = manifest.after["recall_queries"], manifest.after["recall@10"]
+        screen.say(f"recall@10 of the new vectors, by {n} rows that the map was learned from: {recall:.3f}")
 
 
 def _continue(options: argparse.Namespace, screen: Console) -> int:

@@ -138,9 +138,8 @@ class PostgresTable(Store):
             values=[self.name],
         ).fetchall()
         if users:
-            raise InputError(
-                f"{self.name}: tables refer to it ({', '.join(u[0] for u in users)}); drop their keys first."
-            )
+            tables = ", ".join(user[0] for user in users)
+            raise InputError(f"{self.name}: tables refer to it ({tables}); drop their keys first.")
         return {"backup": f"{self.name}_before_{run}"}
 
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
@@ -150,10 +149,8 @@ class PostgresTable(Store):
             defined = self.run("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s", values=[self.name])
             for name, text in defined.fetchall():
                 head, _, rest = text.partition(" ON ")
-                made = (
-                    head.replace(name, f"{name[:40]}_{run}", 1) + f' ON "{new}" USING ' + rest.partition(" USING ")[2]
-                )
-                self.connection.execute(made)
+                made = head.replace(name, f"{name[:40]}_{run}", 1)
+                self.connection.execute(f'{made} ON "{new}" USING {rest.partition(" USING ")[2]}')
             self._rename((self.name, facts["backup"]), (new, self.name))
 
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:

@@ -83,9 +83,6 @@ class Beside(Protocol):
     def read(self, start: int, stop: int) -> tuple[Sequence[Any] | None, FloatArray]:
         """Return ids (None where they are still those of the index) and vectors of some rows."""
 
-    def search(self, queries: FloatArray) -> list[Any] | None:
-        """Return the ids of the ten rows that the index finds for each query, or None where its search is exact."""
-
 
 class StagedVectors:
     """Vectors in a file (n, d) of the migration's folder that grows block by block: a place beside any index."""
@@ -111,9 +108,6 @@ class StagedVectors:
         """Return some vectors; their ids are those of the index."""
         count, offset = (stop - start) * self.dimension, start * self._bytes
         return None, np.fromfile(self.path, NUMBERS, count, offset=offset).reshape(-1, self.dimension)
-
-    def search(self, queries: FloatArray) -> None:
-        """Return nothing: there is no index."""
 
     def blocks(self) -> Iterator[FloatArray]:
         """Yield the vectors in blocks, as a store yields its rows."""
@@ -189,8 +183,8 @@ class VersionedStore(Store):
         """Write the next version, which nobody sees before it is whole; the old one stays where ``rows`` raise."""
 
     @abstractmethod
-    def as_before(self, facts: Mapping[str, Any]) -> Store:
-        """Open the version that :meth:`restore` goes back to."""
+    def go_back(self, facts: Mapping[str, Any]) -> None:
+        """Read from now on the version that :meth:`restore` goes back to."""
 
 
 def open_store(address: str, columns: Columns | None = None) -> Store:

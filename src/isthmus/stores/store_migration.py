@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -47,6 +48,7 @@ FORMAT, VERSION = "isthmus migration", 1
 MANIFEST = "manifest.json"
 # The action that embeds some rows and converts the others; the file of these rows, and of the sample.
 SOME, SAMPLE = "progressive", "sample.npz"
+UNCHANGED = "the old index is unchanged"
 WRITING, VERIFIED, DONE, BACK = "writing", "verified", "applied", "rolled back"
 # Rows of the index that held-out rows are searched among, and blocks that are read again to verify.
 GALLERY, CHECKED = 20_000, 8
@@ -57,7 +59,7 @@ CHECKED_ROWS = 100
 # Least cosine between a vector that was written and the same one read back: in a cosine collection norms are lost.
 SAME = 0.9999
 # What is not the fault of a store.
-MISTAKES = IsthmusError, TypeError, ValueError, AttributeError, NameError, LookupError, AssertionError
+MISTAKES = IsthmusError, TypeError, ValueError, AttributeError, NameError, LookupError, AssertionError, MemoryError
 # New vectors of the rows from a place on, given their block.
 NewVectors: TypeAlias = Callable[[int, Block], FloatArray]
 
@@ -133,14 +135,9 @@ class StoreSample:
     ids: tuple[str, ...]
     rows: IntArray
 
-    def save(self, folder: Path, chosen: IntArray | None = None) -> None:
+    def save(self, folder: Path, first: Any) -> None:
         """Write the new vectors and their rows, which recall is measured by again, and the rows to embed first."""
-        np.savez(
-            folder / SAMPLE,
-            rows=self.rows,
-            new=self.new,
-            chosen=np.array([], dtype=np.intp) if chosen is None else chosen,
-        )
+        np.savez(folder / SAMPLE, rows=self.rows, new=self.new, first=first)
 
     def expect(self, action: str, share: float, to_new: Callable[[Any], FloatArray]) -> FloatArray:
         """Return vectors as they will be written."""
@@ -241,18 +238,12 @@ class Manifest:
                     raise ValueError
                 return cls(**content)
             except (ValueError, KeyError, TypeError, AttributeError):
-                raise InputError(
-                    f"{show_path(path)}: expected a manifest of `isthmus migrate`, got another file."
-                ) from None
+                what = "expected a manifest of `isthmus migrate`, got another file"
+                raise InputError(f"{show_path(path)}: {what}.") from None
 
     def open(self) -> Store:
         """Open the store."""
         return open_store(self.store, Columns(**self.columns))
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether the new vectors can be made again at no cost: by a map, or from a file."""
-        return self.action == CONVERT or (self.action != BRIDGE and self.embed.endswith(".npy"))
 
     @property
     def stamp(self) -> dict[str, Any]:
@@ -277,20 +268,18 @@ def plan_migration(
 def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progress, store: Store) -> None:
     """Write the new vectors beside the old ones, verify them, swap; go on where an earlier run has stopped."""
     if manifest.state in (DONE, BACK):
-        raise InputError(
-            f"{show_path(folder)}: expected a migration that has not ended, got one that is {manifest.state}."
-        )
-    # Rows that can be made again without a model are not written twice.
-    versions = store if isinstance(store, VersionedStore) and manifest.is_repeatable else None
+        got = f"expected a migration that has not ended, got one that is {manifest.state}"
+        raise InputError(f"{show_path(folder)}: {got}.")
+    # Rows that can be made again at no cost, by a map or from a file, are not written twice.
+    repeatable = manifest.action == CONVERT or (manifest.action != BRIDGE and manifest.embed.endswith(".npy"))
+    versions = store if isinstance(store, VersionedStore) and repeatable else None
     if manifest.action == BRIDGE:
         manifest.save(folder)
         store.stamp({"fingerprint": manifest.before["fingerprint"], "run": manifest.run})
     elif store.read_stamp().get("run") != manifest.run:
         if store.n != manifest.before["rows"]:
-            got = f"{store.n:,}; migrate it again"
-            raise InputError(
-                f"{manifest.store}: expected {manifest.before['rows']:,} rows, as at the beginning, got {got}."
-            )
+            got = f"expected {manifest.before['rows']:,} rows, as at the beginning, got {store.n:,}"
+            raise InputError(f"{manifest.store}: {got}; migrate it again.")
         # A file that was swapped but not stamped yet has the new vectors already: they are not to be written again.
         if manifest.state == WRITING:
             manifest.restore = manifest.restore or store.plan_swap(manifest.run)
@@ -309,9 +298,9 @@ def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progr
             versions.write_version(manifest.stamp, manifest.restore, ((block, new) for _, block, new in rows))
     if versions is not None:
         try:
-            before = versions.as_before(manifest.restore)
-            manifest.after |= verify_rows(before, manifest.open(), make, bar, folder)
-        except BaseException:
+            versions.go_back(manifest.restore)
+            manifest.after |= verify_rows(store, manifest.open(), make, bar, folder)
+        except Exception:
             store.restore(manifest.run, manifest.restore)
             raise
     manifest.state = DONE
@@ -320,9 +309,7 @@ def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progr
     (folder / STAGED).unlink(missing_ok=True)
 
 
-def _make_rows(
-    manifest: Manifest, store: Store, start: int, make: NewVectors, bar: Progress
-) -> Iterator[tuple[int, Block, FloatArray]]:
+def _make_rows(manifest: Manifest, store: Store, start: int, make: NewVectors, bar: Progress) -> Iterator[Any]:
     """Yield the first row of each block, the block and its new vectors."""
     for block in store.blocks(start):
         bar.report(f"writing {start:,} of {store.n:,} rows", start / store.n)
@@ -333,7 +320,7 @@ def _make_rows(
         yield start, block, vectors
         start += len(block.ids)
     if start != store.n:
-        raise InputError(f"{manifest.store}: expected {store.n:,} rows, read {start:,}; the old index is unchanged.")
+        raise InputError(f"{manifest.store}: expected {store.n:,} rows, read {start:,}; {UNCHANGED}.")
 
 
 def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
@@ -343,60 +330,51 @@ def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVecto
         beside.append(*written)
 
 
-def verify_rows(
-    store: Store, beside: Beside | Store, make: NewVectors, bar: Progress, folder: Path | None = None
-) -> dict[str, Any]:
+def verify_rows(store: Store, new: Beside | Store, make: NewVectors, bar: Progress, folder: Path) -> dict[str, Any]:
     """Check the number of new rows, and the ids and vectors of some blocks; return what was found.
 
     That is the count, a checksum and, where the folder has the sample, recall@10 again: the new model's vectors of
     sampled rows of these blocks search for their rows, in the store itself where its index is approximate.
     """
     bar.report("verifying", 1.0)
-    if beside.count() != store.n:
-        raise InputError(
-            f"verification: expected {store.n:,} new rows, found {beside.count():,}; the old index is unchanged."
-        )
+    if new.count() != store.n:
+        raise InputError(f"verification: expected {store.n:,} new rows, found {new.count():,}; {UNCHANGED}.")
     starts = np.unique(np.linspace(0, (store.n - 1) // BLOCK, CHECKED).round().astype(int)) * BLOCK
     asked, queries = _load_sample(folder, starts)
     checksum, names, scores, own = hashlib.sha256(), [], [], np.zeros(len(asked))
     for start in starts.tolist():
         block = next(store.blocks(start))
-        ids, found = beside.read(start, start + len(block.ids))
+        ids, found = new.read(start, start + len(block.ids))
         expected = make(start, block)
         same = found.shape == expected.shape and (ids is None or list(ids) == list(block.ids))
         if not same or not (_cosines(found, expected) >= SAME).all():
-            raise InputError(
-                f"verification: rows {start:,} and on were not written as expected; the old index is unchanged."
-            )
+            raise InputError(f"verification: rows {start:,} and on were not written as expected; {UNCHANGED}.")
         checksum.update(np.ascontiguousarray(found).tobytes())
         if len(asked):
-            here = np.flatnonzero((asked >= start) & (asked < start + len(block.ids)))
+            here = np.flatnonzero(asked // BLOCK * BLOCK == start)
             scores.append(inner_products(unit_rows(queries), unit_rows(found)))
             own[here] = scores[-1][here, asked[here] - start]
             names += [block.ids[i] for i in asked[here] - start]
     about = {"rows": store.n, "checksum": checksum.hexdigest()}
     if not len(asked):
         return about
-    answers = beside.search(queries)
-    hits = (np.hstack(scores) > own[:, None]).sum(axis=1) < NEAR
+    exact = hits = (np.hstack(scores) > own[:, None]).sum(axis=1) < NEAR
+    answers = new.search(queries) if isinstance(new, Store) else None
     if answers is not None:
-        exact, hits = hits, np.array([name in answer for name, answer in zip(names, answers, strict=True)])
-        if not hits.any() and 2 * exact.sum() > len(exact):
-            raise InputError(
-                "verification: the new index finds none of the sampled rows; the old index is unchanged."
-            )
+        hits = np.array([name in answer for name, answer in zip(names, answers, strict=True)])
+    if not hits.any() and exact.mean() > 0.5:
+        raise InputError(f"verification: the new index finds none of the sampled rows; {UNCHANGED}.")
     return {**about, "recall@10": float(np.mean(hits)), "recall_queries": len(asked)}
 
 
-def _load_sample(folder: Path | None, starts: IntArray) -> tuple[IntArray, FloatArray]:
+def _load_sample(folder: Path, starts: IntArray) -> tuple[IntArray, FloatArray]:
     """Return sampled rows of some blocks, rising, and their new vectors."""
-    if folder is None or not (folder / SAMPLE).exists():
+    if not (folder / SAMPLE).exists():
         return np.zeros(0, dtype=np.intp), np.zeros((0, 1))
-    with np.load(folder / SAMPLE, allow_pickle=False) as found:
-        rows, new = found["rows"], found["new"]
-    chosen = np.flatnonzero(np.isin(rows // BLOCK * BLOCK, starts))
+    found = np.load(folder / SAMPLE, allow_pickle=False)
+    chosen = np.flatnonzero(np.isin(found["rows"] // BLOCK * BLOCK, starts))
     chosen = chosen[:: len(chosen) // SEARCHES + 1]
-    return rows[chosen], new[chosen]
+    return found["rows"][chosen], found["new"][chosen]
 
 
 def _cosines(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -422,35 +400,38 @@ def map_vectors(to_new: Callable[[Any], FloatArray]) -> NewVectors:
 
 def mix_vectors(to_new: Callable[[Any], FloatArray], embedding: Embedding, store: Store, folder: Path) -> NewVectors:
     """Return the new vectors of a block from its old ones, but those of the rows in a folder from the new model."""
-    with np.load(folder / SAMPLE, allow_pickle=False) as found:
-        rows = found["chosen"]
+    first = np.load(folder / SAMPLE, allow_pickle=False)["first"]
 
     def make(start: int, block: Block) -> FloatArray:
         vectors = to_new(block.vectors)
-        chosen = rows[slice(*np.searchsorted(rows, [start, start + len(block.ids)]))] - start
-        if len(chosen):
-            vectors[chosen] = embedding.embed_some(store, start, block, chosen)
+        rows = first[slice(*np.searchsorted(first, [start, start + len(block.ids)]))] - start
+        if len(rows):
+            vectors[rows] = embedding.embed_some(store, start, block, rows)
         return vectors
 
     return make
 
 
 @contextmanager
-def name_failures(address: str, remedy: str) -> Iterator[None]:
+def name_failures(address: str, folder: Path | None) -> Iterator[None]:
     """Raise one sentence where a store or a disc fails, whatever its client raises.
 
     Examples
     --------
-    >>> with name_failures("db/docs", "Try again."):
+    >>> with name_failures("db/docs", None):
     ...     raise RuntimeError("connection lost")
     Traceback (most recent call last):
-    isthmus.exceptions.InputError: db/docs: connection lost. Try again.
+    isthmus.exceptions.InputError: db/docs: connection lost; nothing was written.
     """
     try:
         yield
     except MISTAKES:
         raise
     except Exception as error:
-        # Without the place in the source of LanceDB.
-        said = (str(error).strip() or type(error).__name__).splitlines()[0].partition(", /")[0][:300].rstrip(".")
-        raise InputError(f"{address.split('@')[-1]}: {said}. {remedy}") from error
+        # Without what LanceDB puts around an error of ours or its own, and without a password in the address.
+        around = r"^Arrow error.*?Invalid: |\.*\. Detail: Python.*|, /.*"
+        said = re.sub(around, "", (str(error).strip() or type(error).__name__).splitlines()[0])[:300].rstrip(".")
+        then = "nothing was written."
+        if folder is not None and (folder / MANIFEST).exists():
+            then = f"until the swap the old index answers as before; go on with: isthmus migrate {folder} --resume"
+        raise InputError(f"{address.split('@')[-1]}: {said}; {then}") from error

@@ -6,7 +6,6 @@ import json
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +150,7 @@ class ArrowStore(Store):
     """A store whose rows are batches of Arrow, one column of which has the vectors."""
 
     @abstractmethod
-    def _batches(self, names: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
+    def _batches(self, size: int, start: int) -> Iterator[Any]:
         """Yield batches of at most ``size`` rows, without the first ``start``."""
 
     @abstractmethod
@@ -160,35 +159,24 @@ class ArrowStore(Store):
 
     def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
         """Yield the rows in their order."""
-        names = self._schema().names
-        for batch in regroup_batches(self._batches(names, size, start), size):
+        for batch in regroup_batches(self._batches(size, start), size):
             vectors = read_lists(batch.column(self.columns.vector), self.name)
-            has_ids = self.columns.id in names
+            has_ids = self.columns.id in batch.schema.names
             ids = batch.column(self.columns.id).to_pylist() if has_ids else range(start, start + len(batch))
             yield Block(ids, vectors, batch)
-            start += len(batch)
-
-    def staged_rows(self, staged: StagedVectors) -> NewRows:
-        """Yield all rows, and their new vectors in a file; the old vectors are not read."""
-        column, start = self.columns.vector, 0
-        others = [name for name in self._schema().names if name != column] or [column]
-        for batch in self._batches(others, BLOCK):
-            vectors = staged.read(start, start + len(batch))[1]
-            yield Block(range(start, start + len(batch)), vectors, batch), vectors
             start += len(batch)
 
     def replace_vectors(self, rows: NewRows, dimension: int, metadata: Any = None) -> tuple[Any, Iterator[Any]]:
         """Return the schema and the batches of a table with new vectors."""
         pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
         schema, column = self._schema(), self.columns.vector
-        kind = pyarrow.list_(pyarrow.float32(), dimension)
-        after = schema.set(schema.get_field_index(column), pyarrow.field(column, kind, metadata=metadata))
+        place, kind = schema.get_field_index(column), pyarrow.list_(pyarrow.float32(), dimension)
+        after = schema.set(place, pyarrow.field(column, kind, metadata=metadata))
 
         def replace(batch: Any, vectors: FloatArray) -> Any:
-            new = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), dimension)
-            return pyarrow.record_batch(
-                [new if name == column else batch.column(name) for name in schema.names], after
-            )
+            columns = batch.columns
+            columns[place] = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), dimension)
+            return pyarrow.record_batch(columns, after)
 
         return after, (replace(block.payload, vectors) for block, vectors in rows)
 
@@ -218,20 +206,15 @@ class ParquetFile(ArrowStore, VectorFile):
     def _schema(self) -> Any:
         return self._rows.schema_arrow
 
-    def _batches(self, names: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
-        groups = range(self._rows.num_row_groups)
-        ends = np.cumsum([self._rows.metadata.row_group(i).num_rows for i in groups])
-        # Groups of rows that end before the start are not read.
-        first = int(np.searchsorted(ends, start, side="right"))
-        skipped = start - (int(ends[first - 1]) if first else 0)
-        for batch in self._rows.iter_batches(size, groups[first:], names):
-            if skipped < len(batch):
-                yield batch.slice(skipped)
-            skipped = max(0, skipped - len(batch))
+    def _batches(self, size: int, start: int) -> Iterator[Any]:
+        for batch in self._rows.iter_batches(size):
+            if start < len(batch):
+                yield batch.slice(start)
+            start = max(0, start - len(batch))
 
     def write(self, file: Any, staged: StagedVectors) -> None:
         """Write all columns, with other vectors."""
-        schema, batches = self.replace_vectors(self.staged_rows(staged), staged.dimension)
+        schema, batches = self.replace_vectors(zip(self.blocks(), staged.blocks(), strict=True), staged.dimension)
         with self._library.ParquetWriter(file, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
@@ -259,9 +242,10 @@ class LanceTable(ArrowStore, VersionedStore):
     def _schema(self) -> Any:
         return self._table.schema
 
-    def _batches(self, names: Sequence[str], size: int, start: int = 0) -> Iterator[Any]:
-        found = self._table.search().select(list(names)).offset(start)
-        return (batch.select(names) for batch in found.to_batches(size))
+    def _batches(self, size: int, start: int) -> Iterator[Any]:
+        names = self._table.schema.names
+        found = self._table.search().select(names).offset(start).to_batches(size)
+        return (batch.select(names) for batch in found)
 
     def read_stamp(self) -> dict[str, Any]:
         """Read the metadata of the column of vectors, in the latest version."""
@@ -270,9 +254,8 @@ class LanceTable(ArrowStore, VersionedStore):
 
     def stamp(self, about: Mapping[str, Any]) -> None:
         """Write the metadata of the column, as a new version of the table."""
-        self._database.open_table(self.name).update_field_metadata(
-            {"path": self.columns.vector, "metadata": show_stamp(about)}
-        )
+        change = {"path": self.columns.vector, "metadata": show_stamp(about)}
+        self._database.open_table(self.name).update_field_metadata(change)
 
     def plan_swap(self, run: str) -> dict[str, Any]:
         """Return the version to restore."""
@@ -280,33 +263,21 @@ class LanceTable(ArrowStore, VersionedStore):
 
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Write the next version."""
-        self.write_version(about, facts, self.staged_rows(StagedVectors(folder, about["fingerprint"]["dimension"])))
+        staged = StagedVectors(folder, about["fingerprint"]["dimension"])
+        self.write_version(about, facts, zip(self.blocks(), staged.blocks(), strict=True))
 
     def write_version(self, about: Mapping[str, Any], facts: Mapping[str, Any], rows: NewRows) -> None:
         """Write the next version: it is there when all its rows are."""
         if self.version != facts["version"]:
             raise InputError(f"{self.name}: the table was changed while it was migrated; migrate it again.")
-        pyarrow, failed = import_extra("pyarrow", "lancedb", "LanceDB needs"), list[Exception]()
+        pyarrow, dimension = import_extra("pyarrow", "lancedb", "LanceDB needs"), about["fingerprint"]["dimension"]
+        reader = pyarrow.RecordBatchReader.from_batches(*self.replace_vectors(rows, dimension, show_stamp(about)))
+        self._database.create_table(self.name, reader, mode="overwrite")
 
-        def note_errors() -> NewRows:
-            try:
-                yield from rows
-            except Exception as error:  # LanceDB raises another one, with the place in its own code
-                failed.append(error)
-                raise
-
-        new = self.replace_vectors(note_errors(), about["fingerprint"]["dimension"], show_stamp(about))
-        try:
-            self._database.create_table(self.name, pyarrow.RecordBatchReader.from_batches(*new), mode="overwrite")
-        except Exception as error:
-            raise (failed or [error])[0] from None
-
-    def as_before(self, facts: Mapping[str, Any]) -> LanceTable:
-        """Open the version that is restored."""
-        before = copy(self)
-        before._table, before.version = self._database.open_table(self.name), facts["version"]
-        before._table.checkout(before.version)
-        return before
+    def go_back(self, facts: Mapping[str, Any]) -> None:
+        """Read the version that is restored."""
+        self.version = facts["version"]
+        self._table.checkout(self.version)
 
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:
         """Restore the version."""
@@ -319,10 +290,9 @@ def regroup_batches(batches: Iterable[Any], size: int) -> Iterator[Any]:
     pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
     waiting: list[Any] = []
     for batch in batches:
-        if len(batch) == size and not waiting:
-            yield batch  # as it is, without a copy
-            continue
         waiting.append(batch)
+        if len(waiting) == 1 and len(batch) == size:
+            yield waiting.pop()  # as it is, without a copy
         while sum(map(len, waiting)) >= size:
             merged = pyarrow.Table.from_batches(waiting).combine_chunks()
             yield merged.slice(0, size).to_batches()[0]
