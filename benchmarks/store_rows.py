@@ -98,14 +98,17 @@ def prepare(folder: Path, work: Path, action: str) -> tuple[Any, Any]:
         plan = plan_migration(address, columns, store, action, spec, sample, vectors)
         make = partial(embedding, store) if action == "reembed" else map_vectors(adapter.to_new)
         (work / "run").mkdir()
-        sample.save(work / "run")
+        sample.save(work / "run", ())
         return partial(run_migration, plan, work / "run", make, quiet, store)
 
     return read, migrate
 
 
 def measure(folder: Path, kind: str) -> dict[str, object]:
-    """The figures of one run."""
+    """The figures of one run; imports are not counted."""
+    import lancedb  # noqa: F401
+    import pyarrow  # noqa: F401
+
     with tempfile.TemporaryDirectory(dir=folder) as place:
         work = Path(place)
         shutil.copytree(folder / "db", work, dirs_exist_ok=True)
