@@ -201,13 +201,16 @@ def test_converted_vectors_are_those_of_the_adapter_and_another_model_is_refused
         isthmus(*migrate_words(address, tmp_path, "reembed"), status=2)
 
 
-def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("kind", "wrong"), [("npy", "rows"), ("lancedb", "rows"), ("lancedb", "search")])
+def test_an_index_that_is_wrong_does_not_stay(kind, wrong, tmp_path, monkeypatch):
     from isthmus import InputError, migrate
     from isthmus._core.progress import Progress
     from isthmus.stores import store_migration
     from isthmus.stores.store import Columns, StagedVectors, open_store
+    from isthmus.stores.vector_files import LanceTable
 
-    with make_store("npy", tmp_path) as (address, old, _):
+    with make_store(kind, tmp_path) as (address, old, _):
+        before = read_rows(kind, address)
         store, quiet = open_store(address), Progress(False, "")
         embedding = store_migration.Embedding.of(f"{tmp_path}/new.npy", store.n)
         sample = store_migration.sample_store(store, embedding, 50, [], 0, quiet)
@@ -215,13 +218,19 @@ def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
         plan = store_migration.plan_migration(
             address, Columns(), store, "convert", "new", sample, adapter.to_new(old)
         )
-        (tmp_path / "run").mkdir()
-        append = StagedVectors.append
-        monkeypatch.setattr(
-            StagedVectors, "append", lambda self, start, block, rows: append(self, start, block, np.roll(rows, 1, 0))
-        )
+        run = tmp_path / "run"
+        run.mkdir()
+        sample.save(run, ())
+        append, write = StagedVectors.append, LanceTable.write_version
+        roll = lambda rows: np.roll(rows, 1, 0)  # noqa: E731
+        if wrong == "search":
+            monkeypatch.setattr(LanceTable, "search", lambda self, queries: [[] for _ in queries])
+        else:
+            late = lambda self, start, block, rows: append(self, start, block, roll(rows))  # noqa: E731
+            monkeypatch.setattr(StagedVectors, "append", late)
+            late = lambda self, a, b, rows: write(self, a, b, ((block, roll(new)) for block, new in rows))  # noqa: E731
+            monkeypatch.setattr(LanceTable, "write_version", late)
         with pytest.raises(InputError, match=r"verification: .* the old index is unchanged"):
-            store_migration.run_migration(
-                plan, tmp_path / "run", store_migration.map_vectors(adapter.to_new), quiet, store
-            )
-        assert np.array_equal(np.load(address), old)
+            store_migration.run_migration(plan, run, store_migration.map_vectors(adapter.to_new), quiet, store)
+        assert same(read_rows(kind, address), before)
+        assert json.loads((run / "manifest.json").read_text())["state"] == "writing"
