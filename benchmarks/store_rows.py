@@ -12,7 +12,10 @@ import json
 import shutil
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -120,20 +123,33 @@ def measure(folder: Path, kind: str) -> dict[str, object]:
             cpu.append(round(time.process_time() - began[1], 2))
             return found
 
-        if kind in PEERS:
-            read, migrate = prepare(folder, work, kind)
-            before = _peak()
-            clock(migrate(clock(read)))
-        else:
-            before = _peak()
-            clock(partial(copy_rows, folder, work, kind))
-    return {"kind": kind, "seconds": seconds, "cpu": cpu, "peak": round(_peak()), "before": round(before)}
+        memory: list[float] = []
+        with watch_memory(memory):
+            if kind in PEERS:
+                read, migrate = prepare(folder, work, kind)
+                clock(migrate(clock(read)))
+            else:
+                clock(partial(copy_rows, folder, work, kind))
+    return {"kind": kind, "seconds": seconds, "cpu": cpu, "peak": round(max(memory))}
 
 
-def _peak() -> float:
-    # Not ru_maxrss, which begins with that of the parent. Pages of a mapped file count too.
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1e3
+@contextmanager
+def watch_memory(found: list[float]) -> Iterator[None]:
+    """Note the largest anonymous memory of this process, in MB: pages of mapped files belong to the system."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.02):
+            status = Path("/proc/self/status").read_text(encoding="utf-8")
+            found.append(int(status.partition("RssAnon:")[2].split()[0]) / 1e3)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def table() -> str:
@@ -157,8 +173,8 @@ def table() -> str:
             memory = [f"{median(r['peak'] for r in of):,.0f}" for of in (ours, theirs)]
             rows.append((f"{n:,}", kind, *cells, *memory))
     said = "sample", "apply", "copy", "apply / copy", "both / copy"
-    head = "rows", "action", *(f"{word}, {unit}" for unit in ("processor s", "s") for word in said)
-    return lines.table((*head, "peak, MB", "peak of the copy, MB"), rows)
+    head = "rows", "action", *(f"{word}, {unit}" for unit in ("processor s", "elapsed s") for word in said)
+    return lines.table((*head, "memory, MB", "memory of the copy, MB"), rows)
 
 
 if __name__ == "__main__":

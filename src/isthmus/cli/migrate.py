@@ -7,6 +7,7 @@ Examples
   isthmus migrate old.npy new.npy --queries q_old.npy q_new.npy --judgements relevant.csv
   isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --sample 2000 --dry-run
   isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --apply convert -o run/
+  isthmus migrate qdrant://./db/docs --embed my_model:embed --queries q_old.npy q_new.npy --apply progressive -o run/
   isthmus migrate run/ --resume
   isthmus migrate run/ --rollback
 
