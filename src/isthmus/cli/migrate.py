@@ -12,7 +12,8 @@ Examples
   isthmus migrate run/ --rollback
 
 Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the matrix from new to old vectors, with
-the offset as its last row; only for affine maps), recall.txt (the measurements) and, with --apply, manifest.json.
+the offset as its last row; only for affine maps), recall.txt (the measurements) and, with --apply, manifest.json and
+sample.npz, which a migration is resumed by.
 Exit status 3: --gate was not reached, and nothing was written.
 """
 
