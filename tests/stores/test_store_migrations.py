@@ -1,4 +1,4 @@
-"""Each store through the real executable: dry run, gate, apply, kill -9, resume, rollback."""
+"""Each store through the real executable: dry run, gate, apply, full disk, kill -9, a lost store, resume, rollback."""
 
 import json
 import os
@@ -15,6 +15,8 @@ from conftest import start_process, wait_until
 from tests.stores.store_makers import SIZES, make_store, read_rows
 
 pytestmark = pytest.mark.stores
+# The largest file that a process may write, less than what a migration needs.
+FULL = {"npy": 300_000, "parquet": 300_000, "faiss": 300_000, "lancedb": 300_000, "chroma": 64_000, "qdrant": 32_000}
 KILLS = {"lancedb": 10, "chroma": 10, "qdrant": 10, "pgvector": 10}
 
 
@@ -42,6 +44,22 @@ def migrate_words(address, folder, action):
 
 def same(first, second):
     return first[:2] == second[:2] and first[2].shape == second[2].shape and np.array_equal(first[2], second[2])
+
+
+def fill_disk(kind, words, tmp_path):
+    """Run a command that can't write files as large as it needs."""
+    grown = (tmp_path / "db" / "chroma.sqlite3").stat().st_size if kind == "chroma" else 0
+    limit = f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({FULL[kind] + grown},) * 2)"
+    code = f"{limit}; import runpy; sys.argv[:] = sys.argv[1:]; runpy.run_module('isthmus', run_name='__main__')"
+    found = subprocess.run([sys.executable, "-c", code, "isthmus", *map(str, words)], capture_output=True, text=True)
+    assert found.returncode == 2
+    assert_one_sentence(found.stderr)
+
+
+def assert_one_sentence(text):
+    said = [line for line in text.splitlines() if "warning" not in line.lower()]
+    assert len(said) == 1, text
+    assert "the old index answers as before; go on with: isthmus migrate" in said[0]
 
 
 def kill_somewhere(processes, words, manifest, longest, chance):
@@ -79,7 +97,11 @@ def test_a_store_is_migrated_killed_resumed_and_restored(kind, tmp_path, process
 
         chance, first = random.Random(kind), tmp_path / "first"
         manifest = first / "manifest.json"
-        kill_somewhere(processes, [*words[:-1], first], manifest, 1.0, chance.random())
+        if kind in FULL:
+            fill_disk(kind, [*words[:-1], first], tmp_path)
+            assert same(read_rows(kind, address), before)
+        else:
+            kill_somewhere(processes, [*words[:-1], first], manifest, 1.0, chance.random())
         for _ in range(KILLS.get(kind, 1)):
             found = read_rows(kind, address)
             assert same(found, before) or same(found, after)
@@ -91,6 +113,71 @@ def test_a_store_is_migrated_killed_resumed_and_restored(kind, tmp_path, process
             isthmus("migrate", first, "--resume", "--quiet")
         assert same(read_rows(kind, address), after)
         isthmus("migrate", first, "--rollback", "--quiet")
+        assert same(read_rows(kind, address), before)
+
+
+MODEL = """
+import pathlib, time
+import numpy as np
+here = pathlib.Path(__file__).parent
+new = np.load(here / "new.npy")
+
+def embed(texts):
+    while (here / "run" / "manifest.json").exists() and not (here / "go").exists():
+        (here / "waiting").touch()
+        time.sleep(0.01)
+    return new[[int(text.split()[1]) for text in texts]]
+"""
+
+
+def lose_store(kind, address, tmp_path):
+    if kind == "lancedb":
+        return (tmp_path / "db").rename(tmp_path / "away")
+    import psycopg
+
+    with psycopg.connect(address.partition("#")[0], autocommit=True) as connection:
+        users = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        return connection.execute(f"SELECT pg_terminate_backend(pid) {users}")
+
+
+@pytest.mark.parametrize("kind", ["lancedb", "pgvector"])
+def test_some_rows_are_embedded_first_by_a_model_although_the_store_was_lost(kind, tmp_path, processes, monkeypatch):
+    from isthmus import Adapter
+
+    monkeypatch.chdir(tmp_path)
+    with make_store(kind, tmp_path) as (address, old, new):
+        before, rng = read_rows(kind, address), np.random.default_rng(1)
+        (tmp_path / "model.py").write_text(MODEL)
+        asked = rng.permutation(len(old))[:40]
+        np.save("q_old.npy", old[asked])
+        np.save("q_new.npy", new[asked])
+        words = migrate_words(address, tmp_path, "progressive")
+        words[words.index("--embed") + 1] = "model:embed"
+        isthmus(*words[:-1], "run", status=2)
+        words[-1:] = ["run", "--queries", "q_old.npy", "q_new.npy", "--share", "0.1"]
+        command = [sys.executable, "-m", "isthmus", *words]
+        with open("said", "w") as said:
+            process = start_process(processes, command, stderr=said, stdout=subprocess.DEVNULL)
+        wait_until((tmp_path / "waiting").exists, process)
+        lose_store(kind, address, tmp_path)
+        (tmp_path / "go").touch()
+        assert process.wait() == 2
+        assert_one_sentence((tmp_path / "said").read_text())
+        if kind == "lancedb":
+            (tmp_path / "away").rename(tmp_path / "db")
+        assert same(read_rows(kind, address), before)
+
+        assert "recall@10" in isthmus("migrate", "run", "--resume")
+        ids, texts, found = read_rows(kind, address)
+        assert (ids, texts) == before[:2]
+        embedded = (found == new).all(axis=1)
+        assert embedded.sum() == round(0.1 * len(new))
+        cosines = old[asked] @ (old / np.linalg.norm(old, axis=1, keepdims=True)).T
+        assert embedded[np.argsort(-cosines, axis=1)[:, :10]].all()
+        mapped = Adapter.load(tmp_path / "run" / "adapter.npz").to_new(old)
+        assert np.allclose(found[~embedded], mapped[~embedded], rtol=1e-4, atol=1e-4)
+        assert 0.0 < json.loads((tmp_path / "run" / "manifest.json").read_text())["after"]["recall@10"] <= 1.0
+        isthmus("migrate", "run", "--rollback")
         assert same(read_rows(kind, address), before)
 
 
@@ -114,13 +201,16 @@ def test_converted_vectors_are_those_of_the_adapter_and_another_model_is_refused
         isthmus(*migrate_words(address, tmp_path, "reembed"), status=2)
 
 
-def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("kind", "wrong"), [("npy", "rows"), ("lancedb", "rows"), ("lancedb", "search")])
+def test_an_index_that_is_wrong_does_not_stay(kind, wrong, tmp_path, monkeypatch):
     from isthmus import InputError, migrate
     from isthmus._core.progress import Progress
     from isthmus.stores import store_migration
     from isthmus.stores.store import Columns, StagedVectors, open_store
+    from isthmus.stores.vector_files import LanceTable
 
-    with make_store("npy", tmp_path) as (address, old, _):
+    with make_store(kind, tmp_path) as (address, old, _):
+        before = read_rows(kind, address)
         store, quiet = open_store(address), Progress(False, "")
         embedding = store_migration.Embedding.of(f"{tmp_path}/new.npy", store.n)
         sample = store_migration.sample_store(store, embedding, 50, [], 0, quiet)
@@ -128,13 +218,19 @@ def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
         plan = store_migration.plan_migration(
             address, Columns(), store, "convert", "new", sample, adapter.to_new(old)
         )
-        (tmp_path / "run").mkdir()
-        append = StagedVectors.append
-        monkeypatch.setattr(
-            StagedVectors, "append", lambda self, start, block, rows: append(self, start, block, np.roll(rows, 1, 0))
-        )
+        run = tmp_path / "run"
+        run.mkdir()
+        sample.save(run, ())
+        append, write = StagedVectors.append, LanceTable.write_version
+        roll = lambda rows: np.roll(rows, 1, 0)  # noqa: E731
+        if wrong == "search":
+            monkeypatch.setattr(LanceTable, "search", lambda self, queries: [[] for _ in queries])
+        else:
+            late = lambda self, start, block, rows: append(self, start, block, roll(rows))  # noqa: E731
+            monkeypatch.setattr(StagedVectors, "append", late)
+            late = lambda self, a, b, rows: write(self, a, b, ((block, roll(new)) for block, new in rows))  # noqa: E731
+            monkeypatch.setattr(LanceTable, "write_version", late)
         with pytest.raises(InputError, match=r"verification: .* the old index is unchanged"):
-            store_migration.run_migration(
-                plan, tmp_path / "run", store_migration.map_vectors(adapter.to_new), quiet, store
-            )
-        assert np.array_equal(np.load(address), old)
+            store_migration.run_migration(plan, run, store_migration.map_vectors(adapter.to_new), quiet, store)
+        assert same(read_rows(kind, address), before)
+        assert json.loads((run / "manifest.json").read_text())["state"] == "writing"

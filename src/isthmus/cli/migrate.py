@@ -7,11 +7,13 @@ Examples
   isthmus migrate old.npy new.npy --queries q_old.npy q_new.npy --judgements relevant.csv
   isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --sample 2000 --dry-run
   isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --apply convert -o run/
+  isthmus migrate qdrant://./db/docs --embed my_model:embed --queries q_old.npy q_new.npy --apply progressive -o run/
   isthmus migrate run/ --resume
   isthmus migrate run/ --rollback
 
 Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the matrix from new to old vectors, with
-the offset as its last row; only for affine maps), recall.txt (the measurements) and, with --apply, manifest.json.
+the offset as its last row; only for affine maps), recall.txt (the measurements) and, with --apply, manifest.json and
+sample.npz, which a migration is resumed by.
 Exit status 3: --gate was not reached, and nothing was written.
 """
 
@@ -55,9 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = "kind of map: auto, ridge, procrustes, low_rank or kernel_ridge (default: auto)"
     add("--kind", default="auto", metavar="NAME", help=kinds)
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
-    asked = parser.add_argument_group(
-        "queries", "Real queries, to compare keeping, bridging, converting, re-embedding."
-    )
+    asked = parser.add_argument_group("queries", "Real queries, to compare what can be done with the old index.")
     both = ".npy files of the same queries by the old model and by the new one"
     asked.add_argument("--queries", nargs=2, type=Path, metavar="FILE", help=both)
     relevant = "table of relevant rows: the number of a query (from 0) and the id of a row of OLD"
@@ -71,8 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     store.add_argument("--embed", metavar="MODEL", help=model)
     store.add_argument("--sample", type=parse_count, default=2000, metavar="N", help="rows to embed (default: 2000)")
     store.add_argument("--dry-run", action="store_true", help="measure, say what would be done, and write nothing")
-    todo = "what to do with the store: bridge (write the adapter), convert or reembed (new vectors, then a swap)"
-    store.add_argument("--apply", choices=("bridge", "convert", "reembed"), help=todo)
+    todo = "what to do with the store: bridge (write the adapter), convert, progressive or reembed (new vectors)"
+    store.add_argument("--apply", choices=("bridge", "convert", "progressive", "reembed"), help=todo)
+    first = "of progressive: the share of the rows that is embedded: what --queries retrieve first (default: 0.25)"
+    store.add_argument("--share", type=float, choices=(0.1, 0.25, 0.5), default=0.25, help=first)
     store.add_argument("--resume", action="store_true", help="go on with the migration in the FOLDER given as OLD")
     store.add_argument("--rollback", action="store_true", help="put back the index of the FOLDER given as OLD")
     add_column_options(parser, label=False)
@@ -81,12 +83,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, screen: Console) -> int:
     """Measure, print the figures, write the adapter, and migrate a store; return the exit status."""
-    if options.resume or options.rollback:
-        return _continue(options, screen)
     if options.output is not None:
         check_folder(options.output)
     if options.new is None:
-        return _migrate_store(options, screen)
+        from isthmus.stores.store_migration import name_failures
+
+        again = options.resume or options.rollback
+        with name_failures(options.old, Path(options.old) if again else options.output):
+            return _continue(options, screen) if again else _migrate_store(options, screen)
     if options.embed or options.apply or options.dry_run:
         raise InputError("--embed, --apply and --dry-run need a store; got a file NEW.")
     options.old = Path(options.old)
@@ -133,7 +137,7 @@ def _finish(
     """Print the figures; where the action reaches the gate, write the adapter and return True."""
     lines = _describe(adapter, options.cost_per_1k, seconds)
     screen.say("", *lines)
-    passed = _check_gate(options.gate, adapter, action, screen)
+    passed = _check_gate(options.gate, adapter, action, options.share, screen)
     if passed and options.output is not None and not options.dry_run:
         from isthmus.io.onnx import export_map
 
@@ -179,13 +183,13 @@ def parse_gate(text: str) -> tuple[str, float]:
     return found[1], float(found[2])
 
 
-def _check_gate(gate: tuple[str, float] | None, adapter: Adapter, action: str, screen: Console) -> bool:
+def _check_gate(gate: tuple[str, float] | None, adapter: Adapter, action: str, share: float, screen: Console) -> bool:
     """Return whether the action reaches the gate, on queries where there are any, else on held-out rows."""
     if gate is None:
         return True
     name, least = gate
     if adapter.options is not None and name != "recall@1":
-        option = adapter.options.find(action)
+        option = adapter.options.find(action, share)
         value = (option.recall if name == "recall@10" else option.ndcg).value
     elif name == "ndcg@10":
         raise InputError("--gate: ndcg@10 needs --queries.")
@@ -200,8 +204,10 @@ def _check_gate(gate: tuple[str, float] | None, adapter: Adapter, action: str, s
 
 
 def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
+    from isthmus.io.tables.read import MATRIX, read_npy
     from isthmus.stores.store import Columns, open_store
-    from isthmus.stores.store_migration import Embedding, plan_migration, sample_store
+    from isthmus.stores.store_migration import Embedding, choose_rows, plan_migration, sample_store
+    from isthmus.tasks.migration.options import BRIDGE, CONVERT, PROGRESSIVE, REEMBED
 
     if options.embed is None:
         raise InputError("migrate: expected a file NEW, or a store and --embed.")
@@ -210,6 +216,8 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
     if options.apply and Path(options.output, "manifest.json").exists():
         got = f"another migration, which is what --resume {options.output} or --rollback is for"
         raise InputError(f"{show_path(options.output)}: expected a folder without a manifest, got {got}.")
+    if options.apply == "progressive" and options.queries is None:
+        raise InputError("--apply progressive: expected --queries, whose rows are embedded first, got none.")
     columns = Columns(options.vector, next(iter(options.id), "id"), next(iter(options.text), None))
     store = open_store(options.old, columns)
     embedding = Embedding.of(options.embed, store.n)
@@ -219,17 +227,23 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
     with screen.bar("migrate") as bar:
         sample = sample_store(store, embedding, options.sample, _read_judged(options), options.seed, bar)
     adapter = _learn(options, screen, sample.old, sample.new, sample.pairs, sample.ids)
-    action = {"convert": "convert", "reembed": "re-embed"}.get(options.apply, "bridge")
+    action = {"convert": CONVERT, "reembed": REEMBED, "progressive": PROGRESSIVE}.get(options.apply, BRIDGE)
     passed = _finish(options, screen, adapter, action, 1000.0 * embedding.seconds[-1] if embedding.seconds else None)
     facts: dict[str, Any] = {"store": options.old, "rows": store.n, **_adapter_facts(adapter), "gate": passed}
     if options.apply and passed:
-        vectors = sample.new if options.apply != "convert" else adapter.to_new(sample.old[:2000])
+        vectors = sample.expect(options.apply, options.share, adapter.to_new)
         manifest = plan_migration(options.old, columns, store, options.apply, options.embed, sample, vectors)
         did = "would be written beside and swapped" if action != "bridge" else "would be stamped"
         if options.dry_run:
             screen.say(f"Dry run of {options.apply}: {store.n:,} rows {did}; nothing was written.")
         else:
-            model = embedding if options.apply == "reembed" else None
+            first: Any = ()
+            if action == PROGRESSIVE:
+                queries = read_npy(options.queries[0], show_path(options.queries[0])).matrix(MATRIX)
+                with screen.bar("migrate") as bar:
+                    first = choose_rows(store, queries, options.share, options.seed, bar)
+            sample.save(options.output, first)
+            model = embedding if action in (REEMBED, PROGRESSIVE) else None
             _run(manifest, options.output, adapter, model, screen, store)
         facts["manifest"] = {"run": manifest.run, "state": manifest.state}
     screen.answer(facts)
@@ -250,19 +264,24 @@ def _run(
     manifest: Manifest, folder: Path, adapter: Adapter, embedding: Embedding | None, screen: Console, store: Store
 ) -> None:
     """Migrate the store: by the new model, or by the adapter where there is none."""
-    from isthmus.stores.store_migration import map_vectors, run_migration
+    from isthmus.stores.store_migration import SOME, map_vectors, mix_vectors, run_migration
 
     make = map_vectors(adapter.to_new) if embedding is None else partial(embedding, store)
+    if embedding is not None and manifest.action == SOME:
+        make = mix_vectors(adapter.to_new, embedding, store, folder)
     with screen.bar("migrate") as bar:
         run_migration(manifest, folder, make, bar, store)
     restore = f"isthmus migrate {folder} --rollback"
     screen.say(f"{manifest.store}: {manifest.action} is done and verified; to undo it: {restore}")
+    if "recall@10" in manifest.after:
+        n, recall = manifest.after["recall_queries"], manifest.after["recall@10"]
+        screen.say(f"recall@10 of the new vectors, by {n} rows that the map was learned from: {recall:.3f}")
 
 
 def _continue(options: argparse.Namespace, screen: Console) -> int:
     """Go on with a migration, or undo it."""
     from isthmus import Adapter
-    from isthmus.stores.store_migration import Embedding, Manifest, roll_back
+    from isthmus.stores.store_migration import SOME, Embedding, Manifest, roll_back
 
     folder = Path(options.old)
     if options.rollback:
@@ -271,7 +290,7 @@ def _continue(options: argparse.Namespace, screen: Console) -> int:
     else:
         manifest = Manifest.load(folder)
         adapter, store = Adapter.load(folder / "adapter.npz"), manifest.open()
-        embedding = Embedding.of(manifest.embed, store.n) if manifest.action == "reembed" else None
+        embedding = Embedding.of(manifest.embed, store.n) if manifest.action in ("reembed", SOME) else None
         _run(manifest, folder, adapter, embedding, screen, store)
     names = "run", "state", "action", "restore"
     screen.answer({name: getattr(manifest, name) for name in names})

@@ -22,7 +22,7 @@ class PostgresTable(Store):
         psycopg = import_extra("psycopg", "pgvector", "PostgreSQL needs")
         self.sql, self.columns = import_extra("psycopg.sql", "pgvector", "PostgreSQL needs"), columns
         server, _, self.name = address.partition("#")
-        self._index = self.name
+        self._index, self._failure = self.name, psycopg.Error
         try:
             # Rows are read in one long transaction, and written in another one per block.
             self.connection, self._reader = (psycopg.connect(server, autocommit=True) for _ in range(2))
@@ -82,11 +82,16 @@ class PostgresTable(Store):
         query = self.sql.SQL("SELECT {} FROM {} ORDER BY {} OFFSET {}").format(
             self.quote(*wanted), self.quote(self.name), self.quote(self.columns.id), self.sql.Literal(start)
         )
-        with self._reader.transaction(), self._reader.cursor("isthmus_rows") as cursor:
-            cursor.execute(query)
-            while rows := cursor.fetchmany(size):
-                vectors = np.array([row[1].to_numpy() for row in rows], dtype=np.float32)
-                yield Block([row[0] for row in rows], as_vectors(vectors, self.name), rows)
+        try:
+            with self._reader.transaction(), self._reader.cursor("isthmus_rows") as cursor:
+                cursor.execute(query)
+                while rows := cursor.fetchmany(size):
+                    vectors = np.array([row[1].to_numpy() for row in rows], dtype=np.float32)
+                    yield Block([row[0] for row in rows], as_vectors(vectors, self.name), rows)
+        except self._failure as failure:
+            # Who stopped reading, since the server is gone, has an error of his own.
+            if not isinstance(failure.__context__, GeneratorExit):
+                raise
 
     def texts(self, block: Block) -> list[str]:
         """Return the column of texts."""
@@ -133,9 +138,8 @@ class PostgresTable(Store):
             values=[self.name],
         ).fetchall()
         if users:
-            raise InputError(
-                f"{self.name}: tables refer to it ({', '.join(u[0] for u in users)}); drop their keys first."
-            )
+            tables = ", ".join(user[0] for user in users)
+            raise InputError(f"{self.name}: tables refer to it ({tables}); drop their keys first.")
         return {"backup": f"{self.name}_before_{run}"}
 
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
@@ -145,10 +149,8 @@ class PostgresTable(Store):
             defined = self.run("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s", values=[self.name])
             for name, text in defined.fetchall():
                 head, _, rest = text.partition(" ON ")
-                made = (
-                    head.replace(name, f"{name[:40]}_{run}", 1) + f' ON "{new}" USING ' + rest.partition(" USING ")[2]
-                )
-                self.connection.execute(made)
+                made = head.replace(name, f"{name[:40]}_{run}", 1)
+                self.connection.execute(f'{made} ON "{new}" USING {rest.partition(" USING ")[2]}')
             self._rename((self.name, facts["backup"]), (new, self.name))
 
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:

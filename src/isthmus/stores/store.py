@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -67,6 +67,10 @@ class Columns:
     text: str | None = None
 
 
+# Blocks and their new vectors.
+NewRows: TypeAlias = Iterator[tuple[Block, FloatArray]]
+
+
 class Beside(Protocol):
     """A place beside an index that new vectors are written to, in blocks."""
 
@@ -96,7 +100,7 @@ class StagedVectors:
         """Write the vectors of a block, and wait until the disc has them."""
         with self.path.open("r+b") as file:
             file.seek(start * self._bytes)
-            file.write(np.ascontiguousarray(vectors, dtype=NUMBERS).tobytes())
+            file.write(np.ascontiguousarray(vectors, dtype=NUMBERS).data)
             file.flush()
             os.fsync(file.fileno())
 
@@ -141,6 +145,10 @@ class Store(ABC):
     def stamp(self, about: Mapping[str, Any]) -> None:
         """Write the fingerprint of the model into the metadata."""
 
+    def count(self) -> int:
+        """Return the number of rows."""
+        return self.n
+
     def open_beside(self, run: str, dimension: int, folder: Path, about: Mapping[str, Any]) -> Beside:
         """Open the place beside the index, and make it where it is missing: a file in the folder, or a store."""
         return StagedVectors(folder, dimension)
@@ -149,6 +157,10 @@ class Store(ABC):
         """Return ids and vectors of some rows, where a store is what is beside another one."""
         found = next(self.blocks(start, stop - start))
         return found.ids, found.vectors
+
+    def search(self, queries: FloatArray) -> list[Any] | None:
+        """Return the ids of the ten rows that the index finds for each query, or None where its search is exact."""
+        return None
 
     @abstractmethod
     def plan_swap(self, run: str) -> dict[str, Any]:
@@ -161,6 +173,18 @@ class Store(ABC):
     @abstractmethod
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:
         """Put the old index back; nothing happens where it is there."""
+
+
+class VersionedStore(Store):
+    """A store that keeps its versions: rows that can be made again are written to it once, as the next version."""
+
+    @abstractmethod
+    def write_version(self, about: Mapping[str, Any], facts: Mapping[str, Any], rows: NewRows) -> None:
+        """Write the next version, which nobody sees before it is whole; the old one stays where ``rows`` raise."""
+
+    @abstractmethod
+    def go_back(self, facts: Mapping[str, Any]) -> None:
+        """Read from now on the version that :meth:`restore` goes back to."""
 
 
 def open_store(address: str, columns: Columns | None = None) -> Store:

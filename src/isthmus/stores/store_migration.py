@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -25,8 +27,8 @@ import numpy as np
 from isthmus._core.files import open_regular, show_path, write_whole
 from isthmus._core.progress import Progress
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.evidence.held_out import unit_rows
-from isthmus.exceptions import InputError
+from isthmus.evidence.held_out import NEAR, inner_products, unit_rows
+from isthmus.exceptions import InputError, IsthmusError
 from isthmus.stores.store import (
     BLOCK,
     STAGED,
@@ -34,24 +36,30 @@ from isthmus.stores.store import (
     Block,
     Columns,
     Store,
+    VersionedStore,
     as_vectors,
     check_fingerprint,
     fingerprint,
     open_store,
 )
-from isthmus.tasks.migration.options import BRIDGE, CONVERT
+from isthmus.tasks.migration.options import BRIDGE, CONVERT, MOST_QUERIES, nearest_places
 
 FORMAT, VERSION = "isthmus migration", 1
 MANIFEST = "manifest.json"
-# What --apply takes.
-ACTIONS = BRIDGE, CONVERT, "reembed"
+# The action that embeds some rows and converts the others; the file of these rows, and of the sample.
+SOME, SAMPLE = "progressive", "sample.npz"
+UNCHANGED = "the old index is unchanged"
 WRITING, VERIFIED, DONE, BACK = "writing", "verified", "applied", "rolled back"
 # Rows of the index that held-out rows are searched among, and blocks that are read again to verify.
 GALLERY, CHECKED = 20_000, 8
+# The most queries that recall is measured again by.
+SEARCHES = 200
 # Rows of each block whose fingerprint is checked.
 CHECKED_ROWS = 100
 # Least cosine between a vector that was written and the same one read back: in a cosine collection norms are lost.
 SAME = 0.9999
+# What is not the fault of a store.
+MISTAKES = IsthmusError, TypeError, ValueError, AttributeError, NameError, LookupError, AssertionError, MemoryError
 # New vectors of the rows from a place on, given their block.
 NewVectors: TypeAlias = Callable[[int, Block], FloatArray]
 
@@ -125,6 +133,16 @@ class StoreSample:
     new: FloatArray
     pairs: IntArray
     ids: tuple[str, ...]
+    rows: IntArray
+
+    def save(self, folder: Path, first: Any) -> None:
+        """Write the new vectors and their rows, which recall is measured by again, and the rows to embed first."""
+        np.savez(folder / SAMPLE, rows=self.rows, new=self.new, first=first)
+
+    def expect(self, action: str, share: float, to_new: Callable[[Any], FloatArray]) -> FloatArray:
+        """Return vectors as they will be written."""
+        embedded = {CONVERT: 0, SOME: round(share * len(self.new))}.get(action, len(self.new))
+        return np.concatenate([self.new[:embedded], to_new(self.old[embedded : len(self.new)])])
 
 
 def sample_store(
@@ -146,24 +164,48 @@ def sample_store(
     rng, wanted = np.random.default_rng(seed), set(judged)
     order = rng.permutation(store.n)[:GALLERY]
     chosen, kept = np.sort(order[:n]), np.sort(order)
-    old, ids, new, paired, start, n_kept = [], [], [], [], 0, 0
+    old, ids, new, paired, rows, start, n_kept = [], [], [], [], [], 0, 0
     for block in store.blocks():
         bar.report(f"reading {start:,} of {store.n:,} rows", start / store.n)
         stop = start + len(block.ids)
-        names = [str(name) for name in block.ids]
         here = kept[np.searchsorted(kept, start) : np.searchsorted(kept, stop)] - start
         embedded = chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, stop)] - start
         if wanted:
-            asked = np.array([i for i, name in enumerate(names) if name in wanted], dtype=np.intp)
+            asked = np.array([i for i, name in enumerate(block.ids) if str(name) in wanted], dtype=np.intp)
             here, embedded = np.union1d(here, asked), np.union1d(embedded, asked)
         old.append(block.vectors[here])
-        ids += [names[i] for i in here]
+        ids += [str(block.ids[i]) for i in here]
         if len(embedded):
             new.append(embedding.embed_some(store, start, block, embedded))
             paired.append(n_kept + np.searchsorted(here, embedded))
+            rows.append(start + embedded)
         start, n_kept = stop, n_kept + len(here)
-    rows = np.concatenate(paired)
-    return StoreSample(np.concatenate(old), np.concatenate(new), np.c_[rows, np.arange(len(rows))], tuple(ids))
+    pairs = np.c_[np.concatenate(paired), np.arange(sum(map(len, new)))]
+    return StoreSample(np.concatenate(old), np.concatenate(new), pairs, tuple(ids), np.concatenate(rows))
+
+
+def choose_rows(store: Store, queries: FloatArray, share: float, seed: int, bar: Progress) -> IntArray:
+    """Return a share of the rows, rising: those that queries of the old model retrieve most, then any.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = f"{tempfile.mkdtemp()}/old.npy"
+    >>> np.save(place, np.repeat(np.eye(2), [90, 10], axis=0))
+    >>> choose_rows(open_store(place), np.array([[0.1, 0.9]]), 0.1, 0, Progress(False, ""))
+    array([90, 91, 92, 93, 94, 95, 96, 97, 98, 99])
+    """
+    asked, start = unit_rows(queries[:MOST_QUERIES]), 0
+    best, rows = np.full((len(asked), NEAR), -np.inf), np.zeros((len(asked), NEAR), dtype=np.intp)
+    for block in store.blocks():
+        bar.report(f"searching {start:,} of {store.n:,} rows", start / store.n)
+        here = np.broadcast_to(np.arange(start, start + len(block.ids)), (len(asked), len(block.ids)))
+        scores, places = np.c_[best, inner_products(asked, unit_rows(block.vectors))], np.c_[rows, here]
+        top = nearest_places(scores)
+        best, rows = (np.take_along_axis(found, top, 1) for found in (scores, places))
+        start += len(block.ids)
+    counts = np.bincount(rows.ravel(), minlength=store.n) + np.random.default_rng(seed).random(store.n)
+    return np.sort(np.argsort(-counts)[: round(share * store.n)])
 
 
 @dataclass
@@ -196,9 +238,8 @@ class Manifest:
                     raise ValueError
                 return cls(**content)
             except (ValueError, KeyError, TypeError, AttributeError):
-                raise InputError(
-                    f"{show_path(path)}: expected a manifest of `isthmus migrate`, got another file."
-                ) from None
+                what = "expected a manifest of `isthmus migrate`, got another file"
+                raise InputError(f"{show_path(path)}: {what}.") from None
 
     def open(self) -> Store:
         """Open the store."""
@@ -227,72 +268,119 @@ def plan_migration(
 def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progress, store: Store) -> None:
     """Write the new vectors beside the old ones, verify them, swap; go on where an earlier run has stopped."""
     if manifest.state in (DONE, BACK):
-        raise InputError(
-            f"{show_path(folder)}: expected a migration that has not ended, got one that is {manifest.state}."
-        )
+        got = f"expected a migration that has not ended, got one that is {manifest.state}"
+        raise InputError(f"{show_path(folder)}: {got}.")
+    # Rows that can be made again at no cost, by a map or from a file, are not written twice.
+    repeatable = manifest.action == CONVERT or (manifest.action != BRIDGE and manifest.embed.endswith(".npy"))
+    versions = store if isinstance(store, VersionedStore) and repeatable else None
     if manifest.action == BRIDGE:
         manifest.save(folder)
         store.stamp({"fingerprint": manifest.before["fingerprint"], "run": manifest.run})
     elif store.read_stamp().get("run") != manifest.run:
         if store.n != manifest.before["rows"]:
-            got = f"{store.n:,}; migrate it again"
-            raise InputError(
-                f"{manifest.store}: expected {manifest.before['rows']:,} rows, as at the beginning, got {got}."
-            )
+            got = f"expected {manifest.before['rows']:,} rows, as at the beginning, got {store.n:,}"
+            raise InputError(f"{manifest.store}: {got}; migrate it again.")
         # A file that was swapped but not stamped yet has the new vectors already: they are not to be written again.
         if manifest.state == WRITING:
             manifest.restore = manifest.restore or store.plan_swap(manifest.run)
             manifest.save(folder)
-            d = manifest.after["fingerprint"]["dimension"]
-            beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
-            _write_rows(manifest, store, beside, make, bar)
-            manifest.after |= verify_rows(store, beside, make, bar)
-            manifest.state = VERIFIED
-            manifest.save(folder)
-        store.swap(manifest.run, folder, manifest.stamp, manifest.restore)
+            if versions is None:
+                d = manifest.after["fingerprint"]["dimension"]
+                beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
+                _write_rows(manifest, store, beside, make, bar)
+                manifest.after |= verify_rows(store, beside, make, bar, folder)
+                manifest.state = VERIFIED
+                manifest.save(folder)
+        if versions is None:
+            store.swap(manifest.run, folder, manifest.stamp, manifest.restore)
+        else:
+            rows = _make_rows(manifest, store, 0, make, bar)
+            versions.write_version(manifest.stamp, manifest.restore, ((block, new) for _, block, new in rows))
+    if versions is not None:
+        try:
+            versions.go_back(manifest.restore)
+            manifest.after |= verify_rows(store, manifest.open(), make, bar, folder)
+        except Exception:
+            store.restore(manifest.run, manifest.restore)
+            raise
     manifest.state = DONE
     manifest.save(folder)
     # Only once the index has them: until then they are what a run is resumed from.
     (folder / STAGED).unlink(missing_ok=True)
 
 
-def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
-    there = beside.count()
-    # Whole blocks are surely there; what follows them is written once more.
-    start = there if there == store.n else there // BLOCK * BLOCK
+def _make_rows(manifest: Manifest, store: Store, start: int, make: NewVectors, bar: Progress) -> Iterator[Any]:
+    """Yield the first row of each block, the block and its new vectors."""
     for block in store.blocks(start):
         bar.report(f"writing {start:,} of {store.n:,} rows", start / store.n)
         vectors = make(start, block)
         # An interrupted run may have been resumed with another model.
         if len(vectors) >= CHECKED_ROWS:
             check_fingerprint(manifest.after["fingerprint"], vectors[:CHECKED_ROWS], manifest.embed)
-        beside.append(start, block, vectors)
+        yield start, block, vectors
         start += len(block.ids)
+    if start != store.n:
+        raise InputError(f"{manifest.store}: expected {store.n:,} rows, read {start:,}; {UNCHANGED}.")
 
 
-def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -> dict[str, Any]:
-    """Check the number of new rows, and the ids and vectors of some blocks; return the count and a checksum."""
+def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
+    there = beside.count()
+    # Whole blocks are surely there; what follows them is written once more.
+    for written in _make_rows(manifest, store, there if there == store.n else there // BLOCK * BLOCK, make, bar):
+        beside.append(*written)
+
+
+def verify_rows(store: Store, new: Beside | Store, make: NewVectors, bar: Progress, folder: Path) -> dict[str, Any]:
+    """Check the number of new rows, and the ids and vectors of some blocks; return what was found.
+
+    That is the count, a checksum and, where the folder has the sample, recall@10 again: the new model's vectors of
+    sampled rows of these blocks search for their rows, in the store itself where its index is approximate.
+    """
     bar.report("verifying", 1.0)
-    if beside.count() != store.n:
-        raise InputError(
-            f"verification: expected {store.n:,} new rows, found {beside.count():,}; the old index is unchanged."
-        )
-    checksum = hashlib.sha256()
+    if new.count() != store.n:
+        raise InputError(f"verification: expected {store.n:,} new rows, found {new.count():,}; {UNCHANGED}.")
     starts = np.unique(np.linspace(0, (store.n - 1) // BLOCK, CHECKED).round().astype(int)) * BLOCK
+    asked, queries = _load_sample(folder, starts)
+    checksum, names, scores, own = hashlib.sha256(), [], [], np.zeros(len(asked))
     for start in starts.tolist():
         block = next(store.blocks(start))
-        ids, found = beside.read(start, start + len(block.ids))
+        ids, found = new.read(start, start + len(block.ids))
         expected = make(start, block)
-        cosines = (
-            np.einsum("ij,ij->i", unit_rows(found), unit_rows(expected)) if found.shape == expected.shape else [0.0]
-        )
-        lengths = np.linalg.norm(expected, axis=1)
-        if (ids is not None and list(ids) != list(block.ids)) or not np.min(cosines + (lengths == 0.0)) >= SAME:
-            raise InputError(
-                f"verification: rows {start:,} and on were not written as expected; the old index is unchanged."
-            )
+        same = found.shape == expected.shape and (ids is None or list(ids) == list(block.ids))
+        if not same or not (_cosines(found, expected) >= SAME).all():
+            raise InputError(f"verification: rows {start:,} and on were not written as expected; {UNCHANGED}.")
         checksum.update(np.ascontiguousarray(found).tobytes())
-    return {"rows": store.n, "checksum": checksum.hexdigest()}
+        if len(asked):
+            here = np.flatnonzero(asked // BLOCK * BLOCK == start)
+            scores.append(inner_products(unit_rows(queries), unit_rows(found)))
+            own[here] = scores[-1][here, asked[here] - start]
+            names += [block.ids[i] for i in asked[here] - start]
+    about = {"rows": store.n, "checksum": checksum.hexdigest()}
+    if not len(asked):
+        return about
+    exact = hits = (np.hstack(scores) > own[:, None]).sum(axis=1) < NEAR
+    answers = new.search(queries) if isinstance(new, Store) else None
+    if answers is not None:
+        hits = np.array([name in answer for name, answer in zip(names, answers, strict=True)])
+    if not hits.any() and exact.mean() > 0.5:
+        raise InputError(f"verification: the new index finds none of the sampled rows; {UNCHANGED}.")
+    return {**about, "recall@10": float(np.mean(hits)), "recall_queries": len(asked)}
+
+
+def _load_sample(folder: Path, starts: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return sampled rows of some blocks, rising, and their new vectors."""
+    if not (folder / SAMPLE).exists():
+        return np.zeros(0, dtype=np.intp), np.zeros((0, 1))
+    found = np.load(folder / SAMPLE, allow_pickle=False)
+    chosen = np.flatnonzero(np.isin(found["rows"] // BLOCK * BLOCK, starts))
+    chosen = chosen[:: len(chosen) // SEARCHES + 1]
+    return found["rows"][chosen], found["new"][chosen]
+
+
+def _cosines(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return the cosines of rows with each other; one where both are zero."""
+    products, a, b = (np.einsum("ij,ij->i", X, Y, dtype=np.float64) for X, Y in ((A, B), (A, A), (B, B)))
+    return np.where((a == 0.0) & (b == 0.0), 1.0, products / np.sqrt(np.maximum(a * b, np.finfo(float).tiny)))
 
 
 def roll_back(path: Path) -> Manifest:
@@ -307,4 +395,43 @@ def roll_back(path: Path) -> Manifest:
 
 def map_vectors(to_new: Callable[[Any], FloatArray]) -> NewVectors:
     """Return the new vectors of a block from its old ones."""
-    return lambda start, block: as_vectors(to_new(block.vectors), "vectors")
+    return lambda start, block: to_new(block.vectors)
+
+
+def mix_vectors(to_new: Callable[[Any], FloatArray], embedding: Embedding, store: Store, folder: Path) -> NewVectors:
+    """Return the new vectors of a block from its old ones, but those of the rows in a folder from the new model."""
+    first = np.load(folder / SAMPLE, allow_pickle=False)["first"]
+
+    def make(start: int, block: Block) -> FloatArray:
+        vectors = to_new(block.vectors)
+        rows = first[slice(*np.searchsorted(first, [start, start + len(block.ids)]))] - start
+        if len(rows):
+            vectors[rows] = embedding.embed_some(store, start, block, rows)
+        return vectors
+
+    return make
+
+
+@contextmanager
+def name_failures(address: str, folder: Path | None) -> Iterator[None]:
+    """Raise one sentence where a store or a disc fails, whatever its client raises.
+
+    Examples
+    --------
+    >>> with name_failures("db/docs", None):
+    ...     raise RuntimeError("connection lost")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: db/docs: connection lost; nothing was written.
+    """
+    try:
+        yield
+    except MISTAKES:
+        raise
+    except Exception as error:
+        # Without what LanceDB puts around an error of ours or its own, and without a password in the address.
+        around = r"^Arrow error.*?Invalid: |\.*\. Detail: Python.*|, /.*"
+        said = re.sub(around, "", (str(error).strip() or type(error).__name__).splitlines()[0])[:300].rstrip(".")
+        then = "nothing was written."
+        if folder is not None and (folder / MANIFEST).exists():
+            then = f"until the swap the old index answers as before; go on with: isthmus migrate {folder} --resume"
+        raise InputError(f"{address.split('@')[-1]}: {said}; {then}") from error

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._core.validation import FloatArray
+from isthmus.evidence.held_out import NEAR
 from isthmus.exceptions import InputError, import_extra
 from isthmus.stores.store import BLOCK, STAMP, Block, Columns, Store, as_vectors, show_stamp, split_address
 
@@ -44,9 +45,8 @@ class ChromaCollection(Store):
     def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
         """Yield the rows in the order in which they were added."""
         for offset in range(start, self.n, size):
-            found = self._collection.get(
-                limit=min(size, self.n - offset), offset=offset, include=["embeddings", *FIELDS]
-            )
+            limit = min(size, self.n - offset)
+            found = self._collection.get(limit=limit, offset=offset, include=["embeddings", *FIELDS])
             yield Block(found["ids"], as_vectors(np.asarray(found["embeddings"], dtype=np.float32), self.name), found)
 
     def texts(self, block: Block) -> list[str]:
@@ -64,6 +64,10 @@ class ChromaCollection(Store):
         """Write a block; ids that are there are replaced."""
         rest = {key: block.payload[key] for key in FIELDS if any(v is not None for v in block.payload[key] or ())}
         self._collection.upsert(ids=list(block.ids), embeddings=vectors, **rest)
+
+    def search(self, queries: FloatArray) -> list[Any]:
+        """Ask the index of the collection."""
+        return list(self._collection.query(query_embeddings=queries, n_results=NEAR, include=[])["ids"])
 
     def read_stamp(self) -> dict[str, Any]:
         """Read the metadata of the collection of that name."""
@@ -137,9 +141,7 @@ class QdrantCollection(Store):
         if isinstance(config, dict):
             self.vector = columns.vector
             if [*config] != [self.vector]:
-                raise InputError(
-                    f"--vector: expected {self.collection} with this vector only, got {', '.join(config)}."
-                )
+                raise InputError(f"--vector: expected it alone in {self.collection}, got {', '.join(config)}.")
             config = config[self.vector]
         self._distance, self.n = config.distance, self.count()
         notes = ["cosine collections keep directions and no norms"] if str(self._distance.value) == COSINE else []
@@ -166,9 +168,8 @@ class QdrantCollection(Store):
         """Yield the rows by rising ids."""
         name, after, skipped = self.collection, None, start
         while skipped:
-            found, after = self.client.scroll(
-                name, limit=min(skipped, BLOCK), offset=after, with_payload=False, with_vectors=False
-            )
+            limit = min(skipped, BLOCK)
+            found, after = self.client.scroll(name, limit=limit, offset=after, with_payload=False)
             skipped -= len(found)
             if after is None:
                 return
@@ -184,6 +185,12 @@ class QdrantCollection(Store):
     def texts(self, block: Block) -> list[str]:
         """Return a key of the payload."""
         return [str((payload or {}).get(self.columns.text, "")) for payload in block.payload]
+
+    def search(self, queries: FloatArray) -> list[Any]:
+        """Ask the index of the collection."""
+        about: dict[str, Any] = {"using": self.vector or None, "limit": NEAR, "with_payload": False}
+        found = (self.client.query_points(self.collection, query, **about) for query in queries.tolist())
+        return [[point.id for point in answer.points] for answer in found]
 
     def read_stamp(self) -> dict[str, Any]:
         """Read the metadata of the collection."""

@@ -6,7 +6,6 @@ import json
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,10 @@ from isthmus.stores.store import (
     STAMP,
     Block,
     Columns,
+    NewRows,
     StagedVectors,
     Store,
+    VersionedStore,
     as_vectors,
     show_stamp,
     split_address,
@@ -149,19 +150,35 @@ class ArrowStore(Store):
     """A store whose rows are batches of Arrow, one column of which has the vectors."""
 
     @abstractmethod
-    def _batches(self, size: int) -> Iterator[Any]:
-        """Yield batches of at most ``size`` rows."""
+    def _batches(self, size: int, start: int) -> Iterator[Any]:
+        """Yield batches of at most ``size`` rows, without the first ``start``."""
+
+    @abstractmethod
+    def _schema(self) -> Any:
+        """Return the schema."""
 
     def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
         """Yield the rows in their order."""
-        first = 0
-        for batch in regroup_batches(self._batches(size), size):
-            if first >= start:
-                vectors = read_lists(batch.column(self.columns.vector), self.name)
-                has_ids = self.columns.id in batch.schema.names
-                ids = batch.column(self.columns.id).to_pylist() if has_ids else range(first, first + len(batch))
-                yield Block(ids, vectors, batch)
-            first += len(batch)
+        for batch in regroup_batches(self._batches(size, start), size):
+            vectors = read_lists(batch.column(self.columns.vector), self.name)
+            has_ids = self.columns.id in batch.schema.names
+            ids = batch.column(self.columns.id).to_pylist() if has_ids else range(start, start + len(batch))
+            yield Block(ids, vectors, batch)
+            start += len(batch)
+
+    def replace_vectors(self, rows: NewRows, dimension: int, metadata: Any = None) -> tuple[Any, Iterator[Any]]:
+        """Return the schema and the batches of a table with new vectors."""
+        pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
+        schema, column = self._schema(), self.columns.vector
+        place, kind = schema.get_field_index(column), pyarrow.list_(pyarrow.float32(), dimension)
+        after = schema.set(place, pyarrow.field(column, kind, metadata=metadata))
+
+        def replace(batch: Any, vectors: FloatArray) -> Any:
+            columns = batch.columns
+            columns[place] = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), dimension)
+            return pyarrow.record_batch(columns, after)
+
+        return after, (replace(block.payload, vectors) for block, vectors in rows)
 
     def texts(self, block: Block) -> list[str]:
         """Return the column of texts."""
@@ -186,20 +203,24 @@ class ParquetFile(ArrowStore, VectorFile):
         self.check_vector_column(self._rows.schema_arrow.names)
         self.n = self._rows.metadata.num_rows
 
-    def _batches(self, size: int) -> Iterator[Any]:
-        return self._rows.iter_batches(size)  # type: ignore[no-any-return]
+    def _schema(self) -> Any:
+        return self._rows.schema_arrow
+
+    def _batches(self, size: int, start: int) -> Iterator[Any]:
+        for batch in self._rows.iter_batches(size):
+            if start < len(batch):
+                yield batch.slice(start)
+            start = max(0, start - len(batch))
 
     def write(self, file: Any, staged: StagedVectors) -> None:
         """Write all columns, with other vectors."""
-        pairs = zip(self.blocks(), staged.blocks(), strict=True)
-        batches = (replace_lists(block.payload, self.columns.vector, vectors) for block, vectors in pairs)
-        first = next(batches)
-        with self._library.ParquetWriter(file, first.schema) as writer:
-            for batch in chain([first], batches):
+        schema, batches = self.replace_vectors(zip(self.blocks(), staged.blocks(), strict=True), staged.dimension)
+        with self._library.ParquetWriter(file, schema) as writer:
+            for batch in batches:
                 writer.write_batch(batch)
 
 
-class LanceTable(ArrowStore):
+class LanceTable(ArrowStore, VersionedStore):
     """A table of a LanceDB folder, as it was when it was opened."""
 
     def __init__(self, address: str, columns: Columns) -> None:
@@ -218,9 +239,13 @@ class LanceTable(ArrowStore):
         if self._table.list_indices():
             self.warning = "the new version has no indexes: create them again after the swap."
 
-    def _batches(self, size: int) -> Iterator[Any]:
+    def _schema(self) -> Any:
+        return self._table.schema
+
+    def _batches(self, size: int, start: int) -> Iterator[Any]:
         names = self._table.schema.names
-        return (batch.select(names) for batch in self._table.search().select(names).to_batches(size))
+        found = self._table.search().select(names).offset(start).to_batches(size)
+        return (batch.select(names) for batch in found)
 
     def read_stamp(self) -> dict[str, Any]:
         """Read the metadata of the column of vectors, in the latest version."""
@@ -229,27 +254,30 @@ class LanceTable(ArrowStore):
 
     def stamp(self, about: Mapping[str, Any]) -> None:
         """Write the metadata of the column, as a new version of the table."""
-        self._database.open_table(self.name).update_field_metadata(
-            {"path": self.columns.vector, "metadata": show_stamp(about)}
-        )
+        change = {"path": self.columns.vector, "metadata": show_stamp(about)}
+        self._database.open_table(self.name).update_field_metadata(change)
 
     def plan_swap(self, run: str) -> dict[str, Any]:
         """Return the version to restore."""
         return {"version": self.version}
 
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Write the next version."""
+        staged = StagedVectors(folder, about["fingerprint"]["dimension"])
+        self.write_version(about, facts, zip(self.blocks(), staged.blocks(), strict=True))
+
+    def write_version(self, about: Mapping[str, Any], facts: Mapping[str, Any], rows: NewRows) -> None:
         """Write the next version: it is there when all its rows are."""
         if self.version != facts["version"]:
             raise InputError(f"{self.name}: the table was changed while it was migrated; migrate it again.")
-        pyarrow = import_extra("pyarrow", "lancedb", "LanceDB needs")
-        staged, column = StagedVectors(folder, about["fingerprint"]["dimension"]), self.columns.vector
-        pairs = zip(self.blocks(), staged.blocks(), strict=True)
-        batches = (replace_lists(block.payload, column, vectors, show_stamp(about)) for block, vectors in pairs)
-        field = pyarrow.field(column, pyarrow.list_(pyarrow.float32(), staged.dimension), metadata=show_stamp(about))
-        schema = self._table.schema
-        schema = schema.set(schema.get_field_index(column), field)
-        reader = pyarrow.RecordBatchReader.from_batches(schema, batches)
+        pyarrow, dimension = import_extra("pyarrow", "lancedb", "LanceDB needs"), about["fingerprint"]["dimension"]
+        reader = pyarrow.RecordBatchReader.from_batches(*self.replace_vectors(rows, dimension, show_stamp(about)))
         self._database.create_table(self.name, reader, mode="overwrite")
+
+    def go_back(self, facts: Mapping[str, Any]) -> None:
+        """Read the version that is restored."""
+        self.version = facts["version"]
+        self._table.checkout(self.version)
 
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:
         """Restore the version."""
@@ -263,6 +291,8 @@ def regroup_batches(batches: Iterable[Any], size: int) -> Iterator[Any]:
     waiting: list[Any] = []
     for batch in batches:
         waiting.append(batch)
+        if len(waiting) == 1 and len(batch) == size:
+            yield waiting.pop()  # as it is, without a copy
         while sum(map(len, waiting)) >= size:
             merged = pyarrow.Table.from_batches(waiting).combine_chunks()
             yield merged.slice(0, size).to_batches()[0]
@@ -279,13 +309,3 @@ def read_lists(column: Any, name: str) -> FloatArray:
     if len(column) and len(values) % len(column):
         raise InputError(f"{name}: expected vectors of one length, got several.")
     return as_vectors(values.reshape(len(column), -1), name)
-
-
-def replace_lists(batch: Any, column: str, vectors: FloatArray, metadata: Any = None) -> Any:
-    """Return an Arrow batch with other vectors in a column."""
-    pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
-    d, place = vectors.shape[1], batch.schema.get_field_index(column)
-    field = pyarrow.field(column, pyarrow.list_(pyarrow.float32(), d), metadata=metadata)
-    lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), d)
-    columns = [lists if i == place else batch.column(i) for i in range(batch.num_columns)]
-    return pyarrow.record_batch(columns, schema=batch.schema.set(place, field))

@@ -306,9 +306,8 @@ class HeldOutSearch:
         parts = zip(scores, self.folds, self.neighbours, strict=True)
         found = [self.gallery.search(score, fold.queries, near) for score, fold, near in parts]
         shares = [share for _, share in found if share is not None]
-        return compute_figures(
-            np.concatenate([ranks for ranks, _ in found]), np.concatenate(shares) if shares else None, self.rng
-        )
+        ranks = np.concatenate([ranks for ranks, _ in found])
+        return compute_figures(ranks, np.concatenate(shares) if shares else None, self.rng)
 
     def _score_both(self, to_old: Map, to_new: Map) -> Score:
         score = score_both_ways(to_old, to_new, self.gallery.rows)

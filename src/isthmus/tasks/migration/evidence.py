@@ -174,9 +174,8 @@ def give_advice(recall: Recall) -> Advice:
     found = f"{last.at_10} of {recall.n_queries} held-out objects are among the first ten"
     # Intervals that overlap: the map may have learned nothing about which row is which.
     if shuffled is not None and last.at_10.low <= shuffled.at_10.high:
-        return Advice(
-            REEMBED, f"{found}, no better than after learning from shuffled pairs ({shuffled.at_10}). {CAUTION}"
-        )
+        chance = f"no better than after learning from shuffled pairs ({shuffled.at_10})"
+        return Advice(REEMBED, f"{found}, {chance}. {CAUTION}")
     if last.at_10.value < USABLE:
         return Advice(REEMBED, f"{found}, fewer than {USABLE:.0%}. {CAUTION}")
     if last.overlap is not None and old is not None and old.overlap is not None:

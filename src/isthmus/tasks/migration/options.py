@@ -91,9 +91,9 @@ class Comparison:
         best = max(option.quality for option in ranked)
         return next(option for option in ranked if option.quality >= best - MARGIN)
 
-    def find(self, action: str) -> Option:
-        """Return the option of a name; the first where shares differ."""
-        return next(option for option in self.options if option.name == action)
+    def find(self, action: str, share: float = SHARES[0]) -> Option:
+        """Return the option of a name; of those of several shares, that of one."""
+        return next(o for o in self.options if o.name == action and (o.name != PROGRESSIVE or o.share == share))
 
     @property
     def sentence(self) -> str:
@@ -104,9 +104,8 @@ class Comparison:
         if self.judged:
             return f"recall@10 {where}: {said}; {chosen.recall} with {chosen.label}."
         until = "these queries have no judgements, so the new model's own neighbours count as right"
-        return (
-            f"until the index is re-embedded; share of the new model's ten neighbours found {where}: {said}; {until}."
-        )
+        share = f"share of the new model's ten neighbours found {where}"
+        return f"until the index is re-embedded; {share}: {said}; {until}."
 
     def lines(self, cost: float | None = None, seconds: float | None = None) -> list[str]:
         """Return a line per option, with its cost and time where those of 1,000 rows are known."""
@@ -147,9 +146,8 @@ class Queries:
         if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu" or not len(given):
             raise InputError("judgements: expected rows of a query number and a row number of the index.")
         if given.min() < 0 or (given.max(axis=0) >= (len(old), n)).any():
-            raise InputError(
-                f"judgements: expected queries below {len(old)} and rows below {n}, got {given.max(axis=0)}."
-            )
+            got = given.max(axis=0)
+            raise InputError(f"judgements: expected queries below {len(old)} and rows below {n}, got {got}.")
         return cls(old, new, np.unique(given.astype(np.intp), axis=0))
 
     def locate(self, place: IntArray, rng: Generator) -> tuple[Queries, list[IntArray] | None]:
@@ -167,9 +165,8 @@ class Queries:
         chosen = np.sort(chosen[np.isin(chosen, complete)][:MOST_QUERIES])
         if len(chosen) < FEWEST_QUERIES:
             got = f"got {len(complete)}; embed the judged rows by the new model too, and pair them"
-            raise InputError(
-                f"judgements: expected {FEWEST_QUERIES} queries whose relevant rows are all in pairs, {got}."
-            )
+            few = f"expected {FEWEST_QUERIES} queries whose relevant rows are all in pairs"
+            raise InputError(f"judgements: {few}, {got}.")
         found = [place[rows[asked == q]] for q in chosen]
         return replace(self, old=self.old[chosen], new=self.new[chosen]), found
 

@@ -258,11 +258,8 @@ class Adapter:
         try:
             about: dict[str, Any] = json.loads(text)
             right = (about["format"], about["version"]) == (FORMAT, VERSION) and about["kind"] in KINDS
-            parts, n_pairs, recall = (
-                _parts(about["kind"]),
-                read_value(int, about["n_pairs"]),
-                read_value(Recall, about["recall"]),
-            )
+            parts, n_pairs = _parts(about["kind"]), read_value(int, about["n_pairs"])
+            recall = read_value(Recall, about["recall"])
             columns = [read_value(tuple[str, ...] | None, about[f"{side}_columns"]) for side in ("old", "new")]
             options = read_value(Comparison | None, about.get("options"))
             right &= len(recall.n_pairs) == len(recall.figures) > 0
@@ -388,9 +385,8 @@ def migrate(
         # The adapter learns from all pairs; the figures are of folds, which know fewer, and so err on the safe side.
         everything = np.arange(len(known))
         forth, back = (search.gallery.fit_map(kind, everything, back=reverse) for reverse in (False, True))
-        options = (
-            None if asked is None else _compare(search.gallery, kind, asked, known, domains.source.shape[0], rng)
-        )
+        n = domains.source.shape[0]
+        options = None if asked is None else _compare(search.gallery, kind, asked, known, n, rng)
         return Adapter(kind, forth, back, len(known), recall, table, *names, options)
 
 
