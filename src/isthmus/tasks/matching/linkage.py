@@ -263,12 +263,7 @@ class Linkage:
 
 
 def fit_linkage(
-    agreement: Agreement,
-    start: FloatArray,
-    known: IntArray,
-    forbidden: BoolArray,
-    *,
-    one_to_one: bool = True,
+    agreement: Agreement, start: FloatArray, known: IntArray, forbidden: BoolArray, *, one_to_one: bool = True
 ) -> Linkage:
     """Learn weights and probabilities.
 

@@ -230,15 +230,7 @@ class MatchingProblem:
 
 
 def make_domains(
-    A: Any,
-    B: Any,
-    y_source: Any,
-    y_target: Any,
-    pairs: Any,
-    shared: Any,
-    *,
-    scale: bool,
-    one_to_one: bool,
+    A: Any, B: Any, y_source: Any, y_target: Any, pairs: Any, shared: Any, *, scale: bool, one_to_one: bool
 ) -> TwoDomains:
     """Check both collections; rows of unit length come out, of dense rows after scaling their columns."""
     columns = check_shared_evidence(shared, A, B, *(X.shape[0] if hasattr(X, "shape") else len(X) for X in (A, B)))
