@@ -82,7 +82,7 @@ def import_extra(module: str, extra: str, need: str) -> Any:
         raise MissingDependencyError(message) from None
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str, category: type[Warning] = DataWarning) -> None:
     """Warn at the first line outside this package, which is the line that the caller can change."""
     package = __name__.partition(".")[0]
     level, frame = 2, sys._getframe(1)

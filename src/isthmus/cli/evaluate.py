@@ -22,8 +22,7 @@ from isthmus.cli.options import add_column_options, add_file_options, add_output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    what = ("rows with labels", "rows with some labels, and other columns")
-    add_file_options(parser, "SOURCE", "TARGET", what, "none")
+    add_file_options(parser, "SOURCE", "TARGET", "rows with labels", "rows with some labels, and other columns")
     add = parser.add_argument
     add("--system", default="auto", metavar="NAME", help="a name from `isthmus systems` (default: label-transfer)")
     add("--splits", type=int, metavar="N", help="number of random splits (default: by the number of rows)")

@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from isthmus.cli.inputs import InputFile
     from isthmus.evidence.held_out import HeldOutPairs
 
+    Sides = tuple[InputFile, InputFile]
+
 # The default systems for pairs and for labels.
 PAIRS, LABELS = "ridge", "mlhd"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_file_options(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"), "none")
+    add_file_options(parser, "SOURCE", "TARGET", "rows of one collection", "rows of the other")
     add = parser.add_argument
     add("--system", metavar="NAME", help="a name listed by `isthmus systems` (default: see below)")
     add("-o", "--output", type=Path, metavar="MODEL", help="model file to write; required, except with a new --plan")
@@ -65,15 +67,14 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     from isthmus.view.report.command_record import FIT
 
     name = options.system or (LABELS if pairs is None else PAIRS)
-    found = _learn(options, systems()[name].make, source, target, pairs, screen)
-    stored = {"source": found.source.features, "target": found.target.features, FIT: {"warnings": found.warnings}}
+    found = _learn(options, systems()[name].make, (source, target), pairs, screen)
+    stored = {"source": found.sides[0].features, "target": found.sides[1].features, FIT: {"warnings": found.warnings}}
     save(found.model, options.output, parts=stored)
     certificate, check = getattr(found.model, "result_", None), found.check
     head = f"{name}: {type(found.model).__name__} fitted to {_describe_inputs(source, target, pairs)}"
     weights = found.model.weights_ if getattr(found.model, "shared_used_", False) else {}
-    screen.say(
-        "", head, *_describe_weights(weights), *(str(each) for each in (certificate, check) if each is not None)
-    )
+    proofs = [str(each) for each in (certificate, check) if each is not None]
+    screen.say("", head, *_describe_weights(weights), *proofs)
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
     screen.say(*(f"Warning: {words}" for words in found.warnings), f"The model is in {options.output}.{hint}")
     screen.answer(
@@ -96,43 +97,33 @@ class Learned:
     """A fitted system, the files as it saw them, its measurement on held-out pairs, and warnings."""
 
     model: Any
-    source: InputFile
-    target: InputFile
+    sides: Sides
     check: HeldOutPairs | None
     warnings: tuple[str, ...]
 
 
-def _learn(
-    options: argparse.Namespace,
-    make: Callable[[], Any],
-    source: InputFile,
-    target: InputFile,
-    pairs: Any,
-    screen: Console,
-) -> Learned:
+def _learn(options: argparse.Namespace, make: Any, sides: Sides, pairs: Any, screen: Console) -> Learned:
     """Fit a system; with pairs, measure it, and take it beside shared columns where these count."""
     with screen.bar("fit") as bar:
         bar.report("learning")
-        model, told = _fit_system(make(), source, target, pairs, screen)
+        model, told = _fit_system(make(), sides, pairs, screen)
         if pairs is None:
-            return Learned(model, source, target, None, tuple(told))
+            return Learned(model, sides, None, tuple(told))
         bar.report("measuring on held-out pairs", 0.3)
-        known, check = (source, target), _measure(make, source, target, pairs, screen)
-        shared = None if options.no_shared else _append_shared_columns(make(), source, target)
+        known, check = sides, _measure(make, sides, pairs, screen, sides)
+        shared = None if options.no_shared else _append_shared_columns(make(), sides)
         if shared is not None:
             bar.report("learning beside shared columns", 0.5)
             make_union, wide = shared
-            union = _fit_system(make_union(), *wide, pairs, screen)[0]
+            union = _fit_system(make_union(), wide, pairs, screen)[0]
             if union.shared_used_:
                 model, known, learned = union, wide, check
-                check = _measure(make_union, *wide, pairs, screen, source, target)
+                check = _measure(make_union, wide, pairs, screen, sides)
                 check = check and learned and replace(check, learned=learned.evidence)
-        return Learned(model, *known, check, (*told, *_warn_about_pairs(pairs, check)))
+        return Learned(model, known, check, (*told, *_warn_about_pairs(pairs, check)))
 
 
-def _append_shared_columns(
-    system: Any, source: InputFile, target: InputFile
-) -> tuple[Callable[[], Any], tuple[InputFile, InputFile]] | None:
+def _append_shared_columns(system: Any, sides: Sides) -> tuple[Callable[[], Any], Sides] | None:
     """Return what makes a system beside shared columns, and both files with these at the end; None without any.
 
     Shared are numbers of equal names, and texts, whatever their columns are called. Only systems that learn a metric
@@ -142,25 +133,25 @@ def _append_shared_columns(
     from isthmus.estimators.mapped import MetricEstimator
     from isthmus.io.tables.features import HASHED
 
-    ours, theirs = ({c.name: c.kind for c in side.plan.features} for side in (source, target))
+    ours, theirs = ({c.name: c.kind for c in side.plan.features} for side in sides)
     numbers = [name for name, kind in ours.items() if kind in ("number", "date") and theirs.get(name) == kind]
     texts = [[name for name, kind in kinds.items() if kind == "text"] for kinds in (ours, theirs)]
     if not (numbers or all(texts)) or not (isinstance(system, MetricEstimator) and system.takes_pairs):
         return None
-    sides = []
-    for side, some in zip((source, target), texts, strict=True):
-        wide = side.features.append_evidence(numbers, some if all(texts) else [])
-        sides.append(replace(side, features=wide, X=wide.transform(side.table)))
-    places = [(source.X.shape[1] + k, target.X.shape[1] + k) for k in range(len(numbers))]
-    return partial(SharedFeatureUnion, system, places, HASHED * all(texts)), (sides[0], sides[1])
+    wide = []
+    for side, some in zip(sides, texts, strict=True):
+        features = side.features.append_evidence(numbers, some if all(texts) else [])
+        wide.append(replace(side, features=features, X=features.transform(side.table)))
+    places = [tuple(side.X.shape[1] + k for side in sides) for k in range(len(numbers))]
+    return partial(SharedFeatureUnion, system, places, HASHED * all(texts)), (wide[0], wide[1])
 
 
-def _measure(make: Any, source: InputFile, target: InputFile, pairs: Any, screen: Console, *plain: InputFile) -> Any:
-    """Search held-out pairs by a system of the others; the baseline is that of the ``plain`` files, if given."""
+def _measure(make: Any, sides: Sides, pairs: Any, screen: Console, plain: Sides) -> Any:
+    """Search held-out pairs by a system of the others; the baseline is that of the ``plain`` files."""
     from isthmus.evidence.held_out import search_held_out_pairs
 
-    rows = source.X, target.X, pairs, shared_rows(*plain or (source, target))
-    return search_held_out_pairs(lambda some: _fit_system(make(), source, target, some, screen)[0], *rows)
+    rows = sides[0].X, sides[1].X, pairs, shared_rows(*plain)
+    return search_held_out_pairs(lambda some: _fit_system(make(), sides, some, screen)[0], *rows)
 
 
 def _find_pairs(path: Path | None, source: InputFile, target: InputFile, screen: Console) -> Any:
@@ -177,13 +168,11 @@ def _find_pairs(path: Path | None, source: InputFile, target: InputFile, screen:
     return pairs
 
 
-def _fit_system(
-    system: Any, source: InputFile, target: InputFile, pairs: Any, screen: Console
-) -> tuple[Any, list[str]]:
+def _fit_system(system: Any, sides: Sides, pairs: Any, screen: Console) -> tuple[Any, list[str]]:
     """Return the fitted system and its warnings about the data."""
     if "progress" in system.get_params(deep=False):
         system.set_params(progress=screen.progress)
-    known = {} if pairs is None else {"pairs": pairs}
+    (source, target), known = sides, {} if pairs is None else {"pairs": pairs}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         model = system.fit(source.X, source.labels, target.X, target.labels, **known)

@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns, shared_rows
-from isthmus.cli.options import (
-    FIRST_IDS,
-    add_column_options,
-    add_file_options,
-    add_output_options,
-    add_shared_options,
-    parse_count,
-)
+from isthmus.cli.options import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -41,12 +34,11 @@ LISTED = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     what = ("rows with many labels", "rows with few labels, and other columns")
-    add_file_options(parser, "SOURCE", "TARGET", what, "none")
+    add_file_options(parser, "SOURCE", "TARGET", *what, shared=True)
     add = parser.add_argument
     table = "table of id, class, probability, runner-up; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
     add("--reject-below", type=float, metavar="P", help="assign no class if the best one has a probability below P")
-    add_shared_options(parser, "SOURCE", "TARGET")
     check = "rounds of testing on held-out labels, 0 for none (default: 1 to 3, by the number of rows)"
     add("--check", type=parse_count, metavar="N", help=check)
     add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review --label`: more labels of TARGET")
@@ -128,12 +120,10 @@ def _list_unlabelled_classes(classes: Any) -> list[str]:
 
 def _replace_rejected_classes(assigned: AssignedLabels, rejected: list[tuple[str, int]]) -> None:
     """Give rows whose class a person has rejected the second most likely one."""
+    both = (assigned.labels, assigned.runner_up), (assigned.probability, assigned.runner_up_probability)
     for name, row in rejected:
         if assigned.labels[row] == name and not assigned.given[row]:
-            for best, second in (
-                (assigned.labels, assigned.runner_up),
-                (assigned.probability, assigned.runner_up_probability),
-            ):
+            for best, second in both:
                 best[row], second[row] = second[row], best[row]
 
 

@@ -20,14 +20,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus._core.files import escape_for_terminal
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
-from isthmus.cli.options import (
-    FIRST_IDS,
-    add_column_options,
-    add_file_options,
-    add_output_options,
-    add_shared_options,
-    parse_count,
-)
+from isthmus.cli.options import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -36,6 +29,9 @@ if TYPE_CHECKING:
     from isthmus.data.shared_columns import SharedColumns
     from isthmus.tasks.matching.result import Matching
 
+    Sides = tuple[InputFile, InputFile]
+    Texts = tuple[str | None, str | None]
+
 
 # Matches that are printed where no file is written, and characters of a cell.
 SHOWN, WIDEST = 10, 32
@@ -43,14 +39,13 @@ SHOWN, WIDEST = 10, 32
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_file_options(parser, "A", "B", ("rows of one collection", "rows of the other"), "none")
+    add_file_options(parser, "A", "B", "rows of one collection", "rows of the other", shared=True)
     add = parser.add_argument
     rejected = "pairs that are not the same object, in a table as that of --pairs (default: none)"
     add("--not-pairs", type=Path, metavar="FILE", help=rejected)
     add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review`: more right and wrong pairs")
     table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
-    add_shared_options(parser, "A", "B")
     several = "several rows of A may be the same object as one row of B"
     add("--many-to-one", action="store_true", help=several)
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
@@ -62,9 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, screen: Console) -> None:
     """Match, print the verdict, write the matches."""
-    check_table_output(
-        options.output, options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
-    )
+    given = options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
+    check_table_output(options.output, *given)
     from isthmus.tasks.matching.problem import FEWEST_ROWS
 
     first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen, least=FEWEST_ROWS)
@@ -86,7 +80,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     found = match(first.X, second.X, pairs, scale=False, **settings)
     screen.say("", str(found), *([str(found.baseline)] if found.baseline.columns or columns is None else []))
     facts = _list_facts(options, found, inputs, columns)
-    sides = first, second, _find_texts(first, second, columns, found)
+    sides = inputs, _find_texts(inputs, columns, found)
     questions = next_questions(found, SHOWN)
     facts["questions"] = [] if found.ok else [[first.ids[i], second.ids[j]] for i, j in questions.tolist()]
     if not found.ok and len(questions):
@@ -105,7 +99,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
 
 
 def _list_facts(
-    options: argparse.Namespace, found: Matching, sides: tuple[InputFile, InputFile], columns: SharedColumns | None
+    options: argparse.Namespace, found: Matching, sides: Sides, columns: SharedColumns | None
 ) -> dict[str, Any]:
     # None where no pair was held out.
     held_out, shuffled = (getattr(found.evidence, what, None) for what in ("held_out", "shuffled"))
@@ -132,58 +126,48 @@ def _add_pairs(pairs: IntArray | None, more: list[tuple[int, int]]) -> IntArray 
     return np.array(sorted({*map(tuple, [] if pairs is None else pairs.tolist()), *more})) if more else pairs
 
 
-def _check_pairs(
-    pairs: IntArray | None, rejected: IntArray | None, sides: tuple[InputFile, InputFile], *, many_to_one: bool
-) -> None:
+def _check_pairs(pairs: IntArray | None, rejected: IntArray | None, sides: Sides, *, many_to_one: bool) -> None:
     """Refuse pairs that contradict each other, by the ids of their rows: the library knows row numbers only."""
     if pairs is None:
         return
     wrong = set(map(tuple, pairs.tolist())) & set(map(tuple, [] if rejected is None else rejected.tolist()))
     for i, j in sorted(wrong):
-        raise InputError(
-            f"--not-pairs: expected no pair of --pairs, got {sides[0].ids[i]!r} and {sides[1].ids[j]!r}."
-        )
+        got = f"{sides[0].ids[i]!r} and {sides[1].ids[j]!r}"
+        raise InputError(f"--not-pairs: expected no pair of --pairs, got {got}.")
     for side, rows in list(zip(sides, pairs.T.tolist(), strict=True))[: 1 if many_to_one else 2]:
         row, times = Counter(rows).most_common(1)[0]
         if times > 1:
             hint = "" if side is sides[0] else "; use --many-to-one if it may have several partners"
-            raise InputError(
-                f"--pairs: expected each row once, got {side.name} row {side.ids[row]!r} {times} times{hint}."
-            )
+            got = f"{side.name} row {side.ids[row]!r} {times} times"
+            raise InputError(f"--pairs: expected each row once, got {got}{hint}.")
 
 
-def _list_matches(
-    found: Matching, first: InputFile, second: InputFile, texts: tuple[str | None, str | None], n: int | None = None
-) -> dict[str, Any]:
+def _list_matches(found: Matching, sides: Sides, texts: Texts, n: int | None = None) -> dict[str, Any]:
     """Return the columns of the table of matches; of the first ``n`` ones without explanations."""
     rows = found.pairs[:n].tolist()
-    table = _list_rows(rows, first, second, texts)
+    table = _list_rows(rows, sides, texts)
     table |= {"score": found.score[:n], "confidence": found.confidence[:n]}
     if found.runner_up is not None:
-        table["runner_up"] = [None if j < 0 else second.ids[j] for j in found.runner_up[:n]]
+        table["runner_up"] = [None if j < 0 else sides[1].ids[j] for j in found.runner_up[:n]]
     if n is None:
         table["explanation"] = [str(found.explain(i, j)) for i, j in rows]
     return table
 
 
-def _list_rows(
-    rows: list[list[int]], first: InputFile, second: InputFile, texts: tuple[str | None, str | None]
-) -> dict[str, Any]:
+def _list_rows(rows: list[list[int]], sides: Sides, texts: Texts) -> dict[str, Any]:
     """Return the ids of pairs of rows, and a text of each."""
     from isthmus.io.tables.table import read_words
 
-    sides = list(zip(("source", "target"), (first, second), texts, strict=True))
-    table: dict[str, Any] = {name: [side.ids[row[k]] for row in rows] for k, (name, side, _) in enumerate(sides)}
-    for k, (name, side, column) in enumerate(sides):
+    named = list(zip(("source", "target"), sides, texts, strict=True))
+    table: dict[str, Any] = {name: [side.ids[row[k]] for row in rows] for k, (name, side, _) in enumerate(named)}
+    for k, (name, side, column) in enumerate(named):
         if column is not None:
             cells = read_words(side.table, column)
             table[f"{name}_text"] = [cells[row[k]] for row in rows]
     return table
 
 
-def _find_texts(
-    first: InputFile, second: InputFile, shared: SharedColumns | None, found: Any
-) -> tuple[str | None, str | None]:
+def _find_texts(sides: Sides, shared: SharedColumns | None, found: Any) -> Texts:
     """Return the column of either file that shows a row best: the shared words of most weight, or the first text."""
     if shared is not None:
         weighed = {name: -k for k, name in enumerate(getattr(found.evidence, "fields", ()))}
@@ -194,7 +178,7 @@ def _find_texts(
             return words, weighed.get(pair[0] if pair[0] == pair[1] else f"{pair[0]} ~ {pair[1]}", -len(weighed))
 
         return max(shared.pairs, key=rank)
-    texts = [[c.name for c in side.plan.columns if c.kind == "text"] for side in (first, second)]
+    texts = [[c.name for c in side.plan.columns if c.kind == "text"] for side in sides]
     return next(iter(texts[0]), None), next(iter(texts[1]), None)
 
 

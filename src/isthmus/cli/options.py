@@ -30,14 +30,18 @@ def parse_count(word: str) -> int:
     return value
 
 
-def add_file_options(
-    parser: argparse.ArgumentParser, first: str, second: str, what: tuple[str, str], pairs: str
-) -> None:
-    """Add the two files, and a file of known pairs; ``pairs`` describes its default."""
-    for name, about in zip((first, second), what, strict=True):
+def add_file_options(parser: argparse.ArgumentParser, a: str, b: str, *what: str, shared: bool = False) -> None:
+    """Add the two files, a file of known pairs and, with ``shared``, the columns of both files that mean the same."""
+    for name, about in zip((a, b), what, strict=True):
         parser.add_argument(name.lower(), metavar=name, type=Path, help=f"{about}: {FORMATS}")
-    known = f"known pairs: ids of {first}, then of {second}; or columns source and target (default: {pairs})"
+    known = f"known pairs: ids of {a}, then of {b}; or columns source and target (default: none)"
     parser.add_argument("--pairs", type=Path, metavar="FILE", help=known)
+    if shared:
+        columns = parser.add_mutually_exclusive_group()
+        default = "default: equal names or similar content"
+        pair = f"columns of {a} and {b} that mean the same; can be repeated ({default})"
+        columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
+        columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
 
 
 def add_column_options(
@@ -56,15 +60,6 @@ def add_column_options(
     plan = "column types of both files as TOML: written if FILE does not exist (and nothing else), used if it does"
     add("--plan", type=Path, metavar="FILE", help=plan)
     add_format(parser)
-
-
-def add_shared_options(parser: argparse.ArgumentParser, first: str, second: str) -> None:
-    """Add the options that say which columns of both files mean the same."""
-    columns = parser.add_mutually_exclusive_group()
-    default = "default: equal names or similar content"
-    pair = f"columns of {first} and {second} that mean the same; can be repeated ({default})"
-    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
-    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
 
 
 def add_format(parser: argparse.ArgumentParser, *, files: int = 2) -> None:

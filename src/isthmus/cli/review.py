@@ -24,14 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns
-from isthmus.cli.options import (
-    FIRST_IDS,
-    add_column_options,
-    add_file_options,
-    add_output_options,
-    add_shared_options,
-    parse_count,
-)
+from isthmus.cli.options import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -49,7 +42,7 @@ LONGEST_CELL, EXCERPT, NEAR, GUESSES = 4_000, 200, 2, 4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_file_options(parser, "A", "B", ("rows of one collection", "rows of the other"), "none")
+    add_file_options(parser, "A", "B", "rows of one collection", "rows of the other", shared=True)
     add = parser.add_argument
     add("--decisions", type=Path, default=Path("decisions.csv"), metavar="FILE",
         help="answers, one line each; a file that exists is continued (default: decisions.csv)")  # fmt: skip
@@ -57,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--matches", type=Path, metavar="FILE", help=stored)
     add("--no-browser", action="store_true", help="print the address instead of opening it")
     add("--port", type=parse_count, default=0, metavar="N", help="port of the page (default: a free one)")
-    add_shared_options(parser, "A", "B")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_column_options(parser, label=True, required=False, ids=FIRST_IDS)
     add_output_options(parser)

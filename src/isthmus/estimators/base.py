@@ -34,7 +34,7 @@ from isthmus._core.validation import (
 from isthmus.data.blocks import append_labels, append_rows, has_blocks
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains, as_pairs, check_shared_evidence
 from isthmus.evidence.scores import score_predictions
-from isthmus.exceptions import DataWarning, InputError, warn
+from isthmus.exceptions import InputError, warn
 from isthmus.geometry.common_space import DOMAINS
 from isthmus.geometry.kernels import Kernel, Linear, Precomputed
 from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_transformer
@@ -82,20 +82,16 @@ def warn_about_features(mean: FloatArray, deviation: FloatArray, name: str, *, i
     if not intercept and float(mean @ mean) > OFF_CENTRE * total:
         warn(
             f"X_{name}: the mean is farther from the origin than the rows are from the mean, and the maps have no "
-            f"intercept; centre the rows first, as {name}_transformer=StandardScaler() does.",
-            DataWarning,
+            f"intercept; centre the rows first, as {name}_transformer=StandardScaler() does."
         )
     if len(variances) - len(constant) > 1 and variances.max() > DOMINANT * total:
         warn(
             f"X_{name}: column {int(variances.argmax())} has {variances.max() / total:.2%} of the variance, and the "
-            "others hardly count; bring the columns to one scale.",
-            DataWarning,
+            "others hardly count; bring the columns to one scale."
         )
     if len(constant):
         numbers = _list_first(constant)
-        warn(
-            f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing.", DataWarning
-        )
+        warn(f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing.")
 
 
 def warn_about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> None:
@@ -105,8 +101,7 @@ def warn_about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]
         names = _list_first(classes[without])
         warn(
             f"y_target: {len(without)} of {len(classes)} classes have no labelled row ({names}); "
-            "nothing draws target rows to them.",
-            DataWarning,
+            "nothing draws target rows to them."
         )
 
 
@@ -413,9 +408,8 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         """Return the rows behind their transformers, checked, and what every fitted system has, by name."""
         self._check_use_of(data.pairs)
         if data.shared is not None and not self.takes_shared:
-            raise InputError(
-                f"shared: expected None, as {type(self).__name__} has no use for it, got shared columns."
-            )
+            name = type(self).__name__
+            raise InputError(f"shared: expected None, as {name} has no use for it, got shared columns.")
         # Only where the system can learn from blocks do they stay blocks; else they are brought into one array below.
         blocks = tuple(name for name in self._block_domains(data.pairs) if has_blocks(data.rows(name)))
         if blocks:
@@ -556,9 +550,8 @@ class TargetEstimator(TwoDomainEstimator):
 
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
         if domain == "source":
-            raise InputError(
-                f"domain: expected 'target', the only domain that {type(self).__name__} predicts, got 'source'."
-            )
+            only = f"the only domain that {type(self).__name__} predicts"
+            raise InputError(f"domain: expected 'target', {only}, got 'source'.")
         return super()._rows(X, domain, name)
 
 

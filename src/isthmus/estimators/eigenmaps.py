@@ -20,7 +20,7 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, LABELS, LABELS_AND_ROWS, PAIRS, SystemFacts, check_two_classes
 from isthmus.estimators.from_blocks import BlockEstimator, ManyRows
 from isthmus.estimators.mapped import Both, KernelParameters, Learned, MetricEstimator
-from isthmus.exceptions import DataWarning, InputError, warn
+from isthmus.exceptions import InputError, warn
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace, find_axes
@@ -59,14 +59,12 @@ class Projection(MetricEstimator, KernelParameters):
         if found.tied:
             warn(
                 f"n_components: direction {len(found.values)} has the eigenvalue of the next one; which of them is "
-                "kept is arbitrary.",
-                DataWarning,
+                "kept is arbitrary."
             )
         if found.residual > CERTIFIED:
             warn(
                 f"residual_: the directions solve their problem up to a part of {found.residual:.1e} only; these "
-                "rows say too little, and the directions are hardly more than rounding.",
-                DataWarning,
+                "rows say too little, and the directions are hardly more than rounding."
             )
         spaces, W = (joint.source.space, joint.target.space), np.vstack([found.source, found.target])
         unit: dict[str, Any] = {"offsets": -np.vstack([mean, mean]), "parts": (W.shape[1],)}
@@ -76,11 +74,8 @@ class Projection(MetricEstimator, KernelParameters):
 
 def coordinates_of_all_rows(domains: TwoDomains, joint: JointSpace) -> Both:
     """Return the coordinates of all rows, whether they are learned from with a label or without."""
-    source, target = (
-        as_dense(side.space.coordinates(domain.X))
-        for side, domain in ((joint.source, domains.source), (joint.target, domains.target))
-    )
-    return source, target
+    spaces = joint.source.space, joint.target.space
+    return as_dense(spaces[0].coordinates(domains.source.X)), as_dense(spaces[1].coordinates(domains.target.X))
 
 
 def mean_point(found: JointDirections, rows: Both) -> FloatArray:
@@ -145,9 +140,8 @@ class LabelMoments:
 
     def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
-        source, target = (
-            (w[codes][:, None] * X).T @ X for X, codes, w in zip(self.rows, self.y, weights, strict=True)
-        )
+        sides = zip(self.rows, self.y, weights, strict=True)
+        source, target = ((w[codes][:, None] * X).T @ X for X, codes, w in sides)
         if self.many is None:
             return source, target
         means = self.many.found.means  # around the means of the classes, and of these
@@ -506,9 +500,8 @@ class CDSPP(Projection, BlockEstimator):
     def _directions(self, moments: LabelMoments) -> JointDirections:
         (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
         scatter = moments.scatters((n_s + ACROSS * n_t, n_t + ACROSS * n_s))
-        A_s, A_t = (
-            S - M @ M.T + self.regularization * np.eye(len(M)) for S, M in zip(scatter, (M_s, M_t), strict=True)
-        )
+        sides = zip(scatter, (M_s, M_t), strict=True)
+        A_s, A_t = (S - M @ M.T + self.regularization * np.eye(len(M)) for S, M in sides)
         found = CoupledProblem((A_s, A_t), (M_s, M_t)).directions()
         if not len(found.values):
             raise InputError(

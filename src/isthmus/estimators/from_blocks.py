@@ -154,9 +154,8 @@ class BlockEstimator(MappedEstimator):
                 )
             transformer = getattr(self, f"{name}_transformer")
             if transformer is not None:
-                raise InputError(
-                    f"{name}_transformer: expected None with {name} rows in blocks, got {transformer!r:.60}."
-                )
+                got = f"{transformer!r:.60}"
+                raise InputError(f"{name}_transformer: expected None with {name} rows in blocks, got {got}.")
 
     def _fit_blocks(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         if domains.pairs is None:
@@ -186,9 +185,8 @@ class BlockEstimator(MappedEstimator):
             space = block_space(Domain(*_sample(rows)), kernel, "X_source")
         many = rows if isinstance(kernel, Linear) else CoordinateRows(rows, space)
         found, no_codes = compute_moments(many, n_classes), np.empty(0, dtype=np.intp)
-        source = DomainSpan(
-            space, np.empty((0, many.d)), no_codes, found.mean, float(found.variances.sum()), found.squared
-        )
+        variance = float(found.variances.sum())
+        source = DomainSpan(space, np.empty((0, many.d)), no_codes, found.mean, variance, found.squared)
         other = span_of_kernel(target, target.labelled, self._kernels()[1], mean=mean, name="X_target")
         return ManyRows(source, other, n_classes, many=many, found=found)
 

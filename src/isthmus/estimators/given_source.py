@@ -90,9 +90,8 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         if y is None:
             raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
         if not isinstance(self.source, Source):
-            raise InputError(
-                f"source: expected a Source, as given_source makes it, got {type(self.source).__name__}."
-            )
+            got = type(self.source).__name__
+            raise InputError(f"source: expected a Source, as given_source makes it, got {got}.")
         # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
         columns = GivenSource(self.estimator, self.source)
         rows = self._check_rows(columns, X)

@@ -10,13 +10,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from isthmus._core.validation import (
-    FloatArray,
-    IntArray,
-    as_dense,
-    as_generator,
-    check_number,
-)
+from isthmus._core.validation import FloatArray, IntArray, as_dense, as_generator, check_number
 from isthmus.data.domains import Domain, TwoDomains
 from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn

@@ -57,11 +57,6 @@ class SignedPairs:
     right: IntArray
     sign: FloatArray
 
-    @property
-    def differences(self) -> FloatArray:
-        """The vector (m, d) from one end of each pair to the other."""
-        return np.asarray(self.points[self.left] - self.points[self.right])
-
 
 def draw_label_pairs(X: Any, y: Any, n_constraints: int | None, random: RandomState) -> SignedPairs:
     """Return pairs of labelled rows, ``n_constraints`` of either kind; 20 · classes² unless given."""
@@ -173,7 +168,7 @@ class ITML(LogDetParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Unlabelled rows are ignored.
         """
         solver, random = self._validate(), as_random_state(self.random_state)
-        return self._solve_pairs(draw_label_pairs(X, y, self.n_constraints, random), column_names(X), solver, random)
+        return self._solve_pairs(draw_label_pairs(X, y, self.n_constraints, random), X, solver, random)
 
     def fit_pairs(self, pairs: Any, y: Any) -> Self:
         """Learn from pairs (m, 2, d) of points; y (m,) is 1 for similar ones, -1 for others.
@@ -181,7 +176,7 @@ class ITML(LogDetParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         A point is measured for the automatic bounds as often as it is in a pair.
         """
         solver, random = self._validate(), as_random_state(self.random_state)
-        return self._solve_pairs(check_pairs(pairs, y), column_names(pairs), solver, random)
+        return self._solve_pairs(check_pairs(pairs, y), pairs, solver, random)
 
     def _validate(self) -> SolverRun:
         """Return the solver, after a look at every parameter."""
@@ -194,14 +189,12 @@ class ITML(LogDetParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         automatic = isinstance(self.bounds, str)
         return percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
 
-    def _solve_pairs(
-        self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: SolverRun, random: RandomState
-    ) -> Self:
-        """Fit to pairs: each one's difference is a row, bounded in its distance from one more row, zero."""
-        bounds = self._bounds(pairs, random)
+    def _solve_pairs(self, pairs: SignedPairs, X: Any, solver: SolverRun, random: RandomState) -> Self:
+        """Fit to pairs of X: each one's difference is a row, bounded in its distance from one more row, zero."""
+        columns, bounds = column_names(X), self._bounds(pairs, random)
         m, d = len(pairs.sign), pairs.points.shape[1]
         # In this form ITML is the LogDet problem of all other systems: one run of rows against one row.
-        rows = np.vstack([pairs.differences, np.zeros((1, d))])
+        rows = np.vstack([pairs.points[pairs.left] - pairs.points[pairs.right], np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
         classes = np.append(pairs.sign > 0, True).astype(np.intp)
         blocks = make_label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], bounds)

@@ -302,9 +302,8 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
         }
         for name, (possible, expected) in wanted.items():
             if not possible:
-                raise InputError(
-                    f"{name}: expected {expected} with source rows in blocks, got {getattr(self, name)!r}."
-                )
+                got = f"{getattr(self, name)!r}"
+                raise InputError(f"{name}: expected {expected} with source rows in blocks, got {got}.")
 
     def _joint_blocks(self, rows: Rows, target: Domain, n_classes: int, *, mean: bool = True) -> ManyRows:
         joint = super()._joint_blocks(rows, target, n_classes, mean=mean)
@@ -358,9 +357,8 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
             weight = self._alignment_weight(joint.spread)
             alignment = MeanAlignment(joint.shift, weight, self._slack(joint.spread))
         # Many pairs are not written out but summed over blocks: a dual variable for each would not fit into memory.
-        if isinstance(joint, ManyRows) or (
-            takes_blocks(settings.solver) and not self.within_domain and is_large(joint)
-        ):
+        in_blocks = takes_blocks(settings.solver) and not self.within_domain
+        if isinstance(joint, ManyRows) or (in_blocks and is_large(joint)):
             source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
             weight = self._pair_weight(source.n * len(joint.target.points))
             # A table of classes by target rows says all: source rows of one class have the same bounds.

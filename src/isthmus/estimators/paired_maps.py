@@ -14,7 +14,7 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import KernelParameters, Learned, MetricEstimator, centred_space
+from isthmus.estimators.mapped import Both, KernelParameters, Learned, MetricEstimator, centred_space
 from isthmus.geometry.row_blocks import CentredRows, Layout, RowPairs, compute_pair_moments
 from isthmus.geometry.spaces import JointSpace, find_axes
 from isthmus.maps.canonical import gram_axes
@@ -39,9 +39,7 @@ class PairedMap(MetricEstimator):
     intercept = True
 
 
-def centre_pairs(
-    joint: JointSpace,
-) -> tuple[tuple[FloatArray, FloatArray], tuple[PrincipalAxes, PrincipalAxes], FloatArray]:
+def centre_pairs(joint: JointSpace) -> tuple[Both, tuple[PrincipalAxes, PrincipalAxes], FloatArray]:
     """Return the paired rows, centred and along their principal axes, these axes, and the weights of the pairs.
 
     What is outside the span of the paired rows is left out: a map learned from them says nothing there, and as part

@@ -114,9 +114,8 @@ class SharedBlock:
             return numbers, np.zeros((X.shape[0], 0))
         counts = csr_array(X[:, X.shape[1] - len(self.idf) :])
         # Signs of hashing may cancel: a stored count can be zero.
-        weights = (
-            np.sign(counts.data) * (1.0 + np.log(np.maximum(np.abs(counts.data), 1.0))) * self.idf[counts.indices]
-        )
+        sublinear = np.sign(counts.data) * (1.0 + np.log(np.maximum(np.abs(counts.data), 1.0)))
+        weights = sublinear * self.idf[counts.indices]
         terms = csr_array((weights, counts.indices % self.width, counts.indptr), shape=(X.shape[0], self.width + 2))
         T = as_dense(terms).astype(np.float32)
         lengths = np.linalg.norm(T, axis=1)

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from isthmus._core.validation import (
-    FloatArray,
-    as_generator,
-    check_length,
-    check_number,
-    check_numbers,
-    show_value,
-)
+from isthmus._core.validation import FloatArray, as_generator, check_length, check_number, check_numbers, show_value
 from isthmus.exceptions import InputError
 
 # Up to this many units all signs are tried: half a million sums, a few milliseconds.

@@ -26,9 +26,8 @@ def as_langchain(adapter: Adapter, embeddings: Any) -> Any:
 
 def as_llama_index(adapter: Adapter, model: Any) -> Any:
     """Return a LlamaIndex ``BaseEmbedding`` that searches the old index: the new model, mapped to the old space."""
-    base: Any = import_extra(
-        "llama_index.core.base.embeddings.base", "llamaindex", "This adapter needs"
-    ).BaseEmbedding
+    module = import_extra("llama_index.core.base.embeddings.base", "llamaindex", "This adapter needs")
+    base: Any = module.BaseEmbedding
 
     class AdaptedEmbedding(base):  # type: ignore[misc]
         def _get_query_embedding(self, query: str) -> list[float]:

@@ -127,9 +127,8 @@ def _affine_map(space: CommonSpace, domain: str) -> AffineMap:
     """Return the map from the features of a domain (after its transformer) to the common space."""
     own = space.space(domain)
     if isinstance(space, SharedSpace):  # its terms are no affine function of rows
-        raise InputError(
-            "model: expected maps alone for ONNX, got shared features beside them; fit with --no-shared."
-        )
+        got = "shared features beside them; fit with --no-shared"
+        raise InputError(f"model: expected maps alone for ONNX, got {got}.")
     if not isinstance(own.kernel, Linear):
         raise InputError(f"model: expected the linear kernel for ONNX, got {own.kernel!r:.60} in the {domain}.")
     if domain in space.outside_axes:
@@ -182,14 +181,6 @@ def _standard(found: AffineMap, scaler: Any) -> AffineMap:
     return _scale(found, scaler.mean_ if scaler.with_mean else 0.0, 1.0 / scaler.scale_ if scaler.with_std else 1.0)
 
 
-def _min_max(found: AffineMap, scaler: Any) -> AffineMap | None:
-    return None if scaler.clip else _scale(found, scaler.data_min_, scaler.scale_, scaler.feature_range[0])
-
-
-def _max_abs(found: AffineMap, scaler: Any) -> AffineMap | None:
-    return None if getattr(scaler, "clip", False) else _scale(found, 0.0, 1.0 / scaler.scale_)
-
-
 def _pca(found: AffineMap, pca: Any) -> AffineMap:
     deviations = np.sqrt(pca.explained_variance_) if pca.whiten else np.ones(len(pca.components_))
     return _project(found, pca.components_.T / np.maximum(deviations, np.finfo(deviations.dtype).eps), pca.mean_)
@@ -197,8 +188,8 @@ def _pca(found: AffineMap, pca: Any) -> AffineMap:
 
 _STEPS: Mapping[type, Callable[[AffineMap, Any], AffineMap | None]] = {
     StandardScaler: _standard,
-    MinMaxScaler: _min_max,
-    MaxAbsScaler: _max_abs,
+    MinMaxScaler: lambda found, s: None if s.clip else _scale(found, s.data_min_, s.scale_, s.feature_range[0]),
+    MaxAbsScaler: lambda found, s: None if getattr(s, "clip", False) else _scale(found, 0.0, 1.0 / s.scale_),
     PCA: _pca,
     TruncatedSVD: lambda found, svd: _project(found, svd.components_.T, np.zeros(svd.components_.shape[1])),
     FunctionTransformer: lambda found, transformer: found if transformer.func is None else None,

@@ -370,9 +370,8 @@ def _check_object(value: Any) -> None:
         check(not callable(getattr(of, key, None)), f"attributes of a {name}", key)
     if _is_plain(value):
         # skops sets attributes without the constructor, so the checks of the constructor are run here.
-        check(
-            {field.name for field in fields(value)} == vars(value).keys(), f"the fields of a {name}", [*vars(value)]
-        )
+        expected = {field.name for field in fields(value)}
+        check(expected == vars(value).keys(), f"the fields of a {name}", [*vars(value)])
         if hasattr(value, "__post_init__"):
             value.__post_init__()
     if isinstance(value, BaseEstimator):

@@ -57,10 +57,8 @@ class Engine:
 
     def __post_init__(self) -> None:
         if self.name != EXACT and not (isinstance(self.name, str) and FACTORY.fullmatch(self.name)):
-            raise InputError(
-                f'engine: expected "exact", "Flat", "HNSW32" or "IVF256,Flat" (or other numbers), got '
-                f"{show_value(self.name)}."
-            )
+            names = '"exact", "Flat", "HNSW32" or "IVF256,Flat" (or other numbers)'
+            raise InputError(f"engine: expected {names}, got {show_value(self.name)}.")
         if self.breadth is not None:
             check_number(self.breadth, "breadth", low=1, high=2**20, whole=True)
 

@@ -236,8 +236,7 @@ class Index:
         n = len(points)
         numbers = self._check_ids(ids, n)
         codes, classes = encode_labels(labels, n, self._blocks[-1].classes if self._blocks else ())
-        added = IndexedRows(points, numbers, codes, np.full(n, DOMAINS.index(domain), np.uint8), classes)
-        self._put(added)
+        self._put(IndexedRows(points, numbers, codes, np.full(n, DOMAINS.index(domain), np.uint8), classes))
         return self
 
     def search(
@@ -286,18 +285,10 @@ class Index:
         """Write rows, ids, labels and the engine's parameters, whole or not at all; the model is not in the file."""
         rows = self.rows
         ids = np.frombuffer(json.dumps(rows.ids.tolist()).encode(), np.uint8) if rows.text_ids else rows.ids
-        header = json.dumps(
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "engine": asdict(self.engine),
-                "dtype": self.dtype,
-                "shape": list(rows.points.shape),
-                "text_ids": rows.text_ids,
-                "classes": list(rows.classes),
-                "model": fingerprint(self.model),
-            }
-        )
+        about = {"format": FORMAT, "version": VERSION, "engine": asdict(self.engine), "dtype": self.dtype}
+        about |= {"shape": list(rows.points.shape), "text_ids": rows.text_ids}
+        about |= {"classes": list(rows.classes), "model": fingerprint(self.model)}
+        header = json.dumps(about)
         if len(header) > LONGEST_HEADER:  # what could not be read again is not written
             raise InputError(f"{show_path(path)}: expected an index that fits a file, got one with too many labels.")
         with save_file(path) as file:

@@ -319,11 +319,8 @@ def curvature_by_gram(graph: PairGraph, G: FloatArray, G_squared: FloatArray, v:
 
 def _gather(graph: PairGraph, diagonal: FloatArray, cross: Sequence[FloatArray]) -> FloatArray:
     """Return ``(e_i − e_j)ᵀ T (e_i − e_j)`` for each pair, from the diagonal of T and its blocks."""
-    parts = [
-        (diagonal[b.left, None] + diagonal[None, b.right] - 2.0 * T).ravel()
-        for b, T in zip(graph.blocks, cross, strict=True)
-    ]
-    return np.concatenate(parts)
+    both = zip(graph.blocks, cross, strict=True)
+    return np.concatenate([(diagonal[b.left, None] + diagonal[b.right] - 2.0 * T).ravel() for b, T in both])
 
 
 class Compact:
@@ -503,9 +500,8 @@ class LogDetProblem(Compact):
         if last >= len(rows):
             raise InputError(f"pairs: expected row numbers below {len(rows)}, got {last}.")
         if self.alignment is not None and self.alignment.rows.shape[1] != rows.shape[1]:
-            raise InputError(
-                f"alignment.rows: expected {rows.shape[1]} columns as in rows, got {self.alignment.rows.shape[1]}."
-            )
+            got = self.alignment.rows.shape[1]
+            raise InputError(f"alignment.rows: expected {rows.shape[1]} columns as in rows, got {got}.")
         hopeless = (self.graph.sign < 0) & (self.graph.weight > 0) & (self.graph.distances(self._points) == 0)
         if hopeless.any():
             raise InputError(

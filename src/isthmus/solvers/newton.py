@@ -347,10 +347,7 @@ def _central_direction(state: _State, scaling: _Scaling, theta: float, tau: floa
     b += tau / w - (state.weight + xi * state.residual) / y
     preconditioner = 1.0 / (D + between**2)
     return conjugate_gradients(
-        lambda v: H(state.spread(v))[used] + D * v,
-        b,
-        lambda r: preconditioner * r,
-        tolerance=CENTRAL_CG_TOLERANCE,
+        lambda v: H(state.spread(v))[used] + D * v, b, lambda r: preconditioner * r, tolerance=CENTRAL_CG_TOLERANCE
     )
 
 

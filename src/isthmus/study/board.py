@@ -245,9 +245,8 @@ class Board:
         Where trials are missing a claim is not judged: a difference over those that happen to be there could mislead.
         """
         names = [[check_choice(name, "system", self.design.columns) for name in pair] for pair in pairs]
-        return adjust_claims(
-            [(f"{a} > {b}", self.compare(self.scores(a, setting), self.scores(b, setting))) for a, b in names]
-        )
+        found = [(f"{a} > {b}", self.compare(self.scores(a, setting), self.scores(b, setting))) for a, b in names]
+        return adjust_claims(found)
 
     @property
     def clusters(self) -> tuple[str, ...]:

@@ -117,9 +117,8 @@ class Entrant:
     def __post_init__(self) -> None:
         model = self.new_model() if callable(self.make) or hasattr(self.make, "get_params") else self.make
         if not all(hasattr(model, method) for method in ("get_params", "fit")):
-            raise InputError(
-                f"{self.name}: expected an estimator, or a function that returns one, got {model!r:.60}."
-            )
+            got = f"{model!r:.60}"
+            raise InputError(f"{self.name}: expected an estimator, or a function that returns one, got {got}.")
         for name, values in self.grid.items():
             check_choice(name, f"{self.name}, grid", model.get_params())
             if isinstance(values, str) or not np.iterable(values) or not len(values):
@@ -131,9 +130,8 @@ class Entrant:
         if isinstance(system, cls):
             return system
         if not isinstance(system, str):
-            raise InputError(
-                f"systems: expected names, or estimators as Entrant(name, estimator), got {system!r:.60}."
-            )
+            got = f"{system!r:.60}"
+            raise InputError(f"systems: expected names, or estimators as Entrant(name, estimator), got {got}.")
         found = systems()[system]
         return cls(found.name, found.make, control=found.control)
 
@@ -172,10 +170,9 @@ class Entrant:
         """Yield its (column, setting) pairs; without a grid, those of the default setting only."""
         for column in self.columns:
             for setting in settings:
-                if setting == "default" or (
-                    # "selected" needs reverse agreement, and that needs distances.
-                    self.grid and (setting == "oracle" or has_distances(self.new_model()))
-                ):
+                # "selected" needs reverse agreement, and that needs distances.
+                tuned = bool(self.grid) and (setting != "selected" or has_distances(self.new_model()))
+                if tuned or setting == "default":
                     yield column, setting
 
 

@@ -45,9 +45,7 @@ class System(SystemFacts):
     learns = _property_of_model("learns", "What it learns: a metric, a similarity, labels or a ranking.")
     takes_pairs = _property_of_model("takes_pairs", "Whether it can learn from known pairs.")
     needs_pairs = _property_of_model("needs_pairs", "Whether it learns from nothing else.")
-    needs_unlabelled = _property_of_model(
-        "needs_unlabelled", "Whether it learns nothing without target rows that have no label."
-    )
+    needs_unlabelled = _property_of_model("needs_unlabelled", "Whether it needs target rows without a label.")
     equal_features = _property_of_model("equal_features", "Whether both domains have to have the same features.")
     non_negative = _property_of_model("non_negative", "Whether no feature may be negative.")
     transductive = _property_of_model("transductive", "Whether it knows the rows of the fit only.")

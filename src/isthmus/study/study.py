@@ -183,15 +183,13 @@ class RunPlan:
 
     def find_stale(self, records: Mapping[Key, Record]) -> set[Key]:
         """Return the records of this plan that were produced by other systems, other rows or another version."""
-        stored = {
-            key: (mark, records[key].fingerprint or "") for key, mark in self.fingerprints.items() if key in records
-        }
-        # Loading takes time: data are compared only if the first part agrees, once for all records of a trial.
-        return {
-            key
-            for key, (mark, found) in stored.items()
-            if not found.startswith(mark) or found != mark + self._data_fingerprint(Trial(*key[1:4]))
-        }
+
+        def is_stale(key: Key, mark: str) -> bool:
+            # Loading takes time: data are compared only if the first part agrees, once for all records of a trial.
+            found = records[key].fingerprint or ""
+            return not found.startswith(mark) or found != mark + self._data_fingerprint(Trial(*key[1:4]))
+
+        return {key for key, mark in self.fingerprints.items() if key in records and is_stale(key, mark)}
 
     def _data_fingerprint(self, trial: Trial) -> str:
         """Return the fingerprint of the current data of a trial, cached by group and seed: variants share data."""
@@ -244,17 +242,16 @@ def _run_missing(
     """Yield the records of missing trials as they finish; at the end, repeat the warnings of the fits."""
     missing, warned = plan.find_missing(done), Counter[tuple[str, type[Warning]]]()
     runs = (joblib.delayed(_run_in_worker)(plan.design, *each) for each in missing)
-    workers = joblib.Parallel(
-        n_jobs, return_as="generator_unordered", initializer=_exit_with_parent, initargs=(os.getpid(),)
-    )  # an initializer, not the first trial: a worker may still wait for a trial when its parent dies
+    # An initializer, not the first trial: a worker may still wait for a trial when its parent dies.
+    begin: dict[str, Any] = {"initializer": _exit_with_parent, "initargs": (os.getpid(),)}
+    workers = joblib.Parallel(n_jobs, return_as="generator_unordered", **begin)
     _report_progress(progress, 0, len(missing))
     for n, (records, seen) in enumerate(workers(runs), start=1):
         yield records  # the caller stores them before progress counts the trial
         warned.update(seen)
         _report_progress(progress, n, len(missing))
-    with warnings.catch_warnings(
-        record=progress.shown
-    ) as caught:  # filters of the user apply to written warnings too
+    with warnings.catch_warnings(record=progress.shown) as caught:
+        # Filters of the user apply to written warnings too.
         for (text, category), n in warned.most_common(MOST_WARNINGS):
             warn(f"{text} ({n} times)", category)
     for each in caught or ():

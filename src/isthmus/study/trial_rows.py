@@ -120,9 +120,8 @@ class PairRows:
 
     def _check_pair(self, name: str, pair: Any) -> None:
         if not isinstance(pair, DomainPair):
-            raise InputError(
-                f"data: expected a DomainPair, or a function that returns one for a seed, got {pair!r:.60}."
-            )
+            got = f"{pair!r:.60}"
+            raise InputError(f"data: expected a DomainPair, or a function that returns one for a seed, got {got}.")
         if self.protocol is None and pair.X_test is None:
             raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
 

@@ -111,9 +111,8 @@ class Numbers:
 
 
 def _read_cells(table: Table, columns: Sequence[str], days: BoolArray) -> FloatArray:
-    return np.column_stack(
-        [read_numbers(table, name, days=bool(day)) for name, day in zip(columns, days, strict=True)]
-    )
+    kinds = zip(columns, days, strict=True)
+    return np.column_stack([read_numbers(table, name, days=bool(day)) for name, day in kinds])
 
 
 @dataclass(frozen=True)
@@ -151,9 +150,8 @@ class Categories:
     @property
     def names(self) -> tuple[str, ...]:
         """A column and a word of it."""
-        return tuple(
-            f"{name} = {word}" for name, words in zip(self.columns, self.words, strict=True) for word in words
-        )
+        columns = zip(self.columns, self.words, strict=True)
+        return tuple(f"{name} = {word}" for name, words in columns for word in words)
 
     def transform(self, table: Table) -> FloatArray:
         """Return the features (n, number of words) of rows."""

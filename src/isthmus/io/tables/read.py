@@ -200,10 +200,8 @@ def detect_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     if ending not in PACKABLE and (packed or ending not in READERS):
         if os.path.isdir(path):
             raise InputError(f"{show_path(path)}: expected a file, got a folder.")
-        endings = ", ".join([*PACKABLE, *READERS])
-        raise InputError(
-            f"{show_path(path)}: expected a name that ends in one of {endings} (the first ones also .gz)."
-        )
+        endings = f"{', '.join([*PACKABLE, *READERS])} (the first ones also .gz)"
+        raise InputError(f"{show_path(path)}: expected a name that ends in one of {endings}.")
     return ending, packed
 
 

@@ -11,13 +11,7 @@ from typing import Any
 
 from isthmus._core.files import open_regular, show_path
 from isthmus.exceptions import InputError
-from isthmus.io.tables.content import (
-    find_first_row,
-    import_polars,
-    read_pieces,
-    report_read_errors,
-    split_rows,
-)
+from isthmus.io.tables.content import find_first_row, import_polars, read_pieces, report_read_errors, split_rows
 from isthmus.io.tables.delimited import SAMPLE, Dialect, detect_dialect, detect_encoding, read_csv, recode
 from isthmus.io.tables.read import (
     DELIMITED,
@@ -198,8 +192,4 @@ def _regroup(frames: Iterable[Any], size: int) -> Iterator[Any]:
         yield held
 
 
-FRAMES: dict[str, Frames] = {
-    ".csv": _iterate_csv,
-    ".tsv": _iterate_csv,
-    ".parquet": _iterate_parquet,
-}
+FRAMES: dict[str, Frames] = {".csv": _iterate_csv, ".tsv": _iterate_csv, ".parquet": _iterate_parquet}

@@ -77,13 +77,10 @@ class BlockProblem:
     def __post_init__(self) -> None:
         target = np.asarray(self.target, dtype=np.float64)
         if target.ndim != 2 or not np.isfinite(target).all():
-            raise InputError(
-                "target: expected a two-dimensional array of finite numbers, got another shape, NaN or inf."
-            )
+            got = "another shape, NaN or inf"
+            raise InputError(f"target: expected a two-dimensional array of finite numbers, got {got}.")
         object.__setattr__(self, "target", target)
-        n_codes = max(
-            (len(table) for table in (self.sign, self.weight, self.bound) if np.ndim(table) == 2), default=1
-        )
+        n_codes = max((len(each) for each in (self.sign, self.weight, self.bound) if np.ndim(each) == 2), default=1)
         if isinstance(self.rows, ArrayRows):
             self.rows.check_codes(n_codes)
         # Every check of a block of pairs is one of a table, too.
@@ -92,10 +89,8 @@ class BlockProblem:
             object.__setattr__(self, name, getattr(tables, name))
         columns = self.rows.d + target.shape[1]
         if self.alignment is not None and self.alignment.rows.shape[1] != columns:
-            raise InputError(
-                f"alignment.rows: expected {columns} columns, those of both domains, "
-                f"got {self.alignment.rows.shape[1]}."
-            )
+            got = self.alignment.rows.shape[1]
+            raise InputError(f"alignment.rows: expected {columns} columns, those of both domains, got {got}.")
 
     @property
     def n_pairs(self) -> int:
@@ -537,8 +532,6 @@ def pair_multipliers(problem: Any, W: FloatArray) -> FloatArray:
     L = task.restrict(W)
     frame, Z = WhitenedFrame(task, L, np.float64), task.shifts @ L
     metric = frame.metric
-    parts = [
-        multipliers(metric.distances(metric.rows(X)), metric.select_bounds(codes)).ravel()
-        for X, codes in rows.blocks()
-    ]
+    blocks = ((metric.distances(metric.rows(X)), metric.select_bounds(codes)) for X, codes in rows.blocks())
+    parts = [multipliers(*block).ravel() for block in blocks]
     return np.concatenate([*parts, multipliers(np.einsum("ij,ij->i", Z, Z), shift_bounds(task))])

@@ -312,9 +312,8 @@ def newton_steps(
     labelled target rows the curvature is estimated.
     """
     while True:
-        H = estimate_curvature(
-            at, at.frame.among(sample[1], random), rows.sample(sample[0], random), rows.n, bend=bend
-        )
+        some = at.frame.among(sample[1], random), rows.sample(sample[0], random)
+        H = estimate_curvature(at, *some, rows.n, bend=bend)
         R = np.eye(len(at.E)) - at.E
         D = conjugate_gradients(H, R, make_preconditioner(H), CG_TOLERANCE, MOST_PRODUCTS)
         D = np.asarray(0.5 * (D + D.T))

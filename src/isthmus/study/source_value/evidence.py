@@ -126,9 +126,8 @@ def summarize_group(scores: Mapping[str, FloatArray], splits: Splits, group: str
     question, own = splits.question, scores[SYSTEM]
     shown = float(question.shown_labels(group).sum())
     shown /= 2.0 if group == NAMING else 1.0  # half of the classes are hidden
-    tested = len(
-        np.unique(np.concatenate([splits(Trial(group, "", seed)).test for seed in splits.seeds[: len(own)]]))
-    )
+    drawn = [splits(Trial(group, "", seed)).test for seed in splits.seeds[: len(own)]]
+    tested = len(np.unique(np.concatenate(drawn)))
     overlap = shown / max(len(question.labelled) - shown, 1.0)
 
     def estimate(d: FloatArray) -> Estimate:

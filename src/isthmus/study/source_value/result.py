@@ -116,9 +116,8 @@ def labels_for(accuracy: float, steps: Sequence[TrialGroup]) -> int | None:
 
 
 def _describe_names(names: Names) -> str:
-    share, low, high, corrupted = (
-        f"{100 * each:.0f}" for each in (names.right, names.low, names.high, names.corrupted)
-    )
+    shares = names.right, names.low, names.high, names.corrupted
+    share, low, high, corrupted = (f"{100 * each:.0f}" for each in shares)
     rows = f"{share} % [{low}, {high}] of the rows of {names.classes} hidden classes right"
     return f"{rows}, {corrupted} % with corrupted sources"
 
@@ -249,16 +248,10 @@ class Verdict:
 
 def _format_row(row: Row, system: str) -> tuple[str, ...]:
     group = "half hidden" if row.group == NAMING else row.group
-    gain, *ends = (
-        "" if share is None else format_points(100 * share) for share in (row.difference, row.low, row.high)
-    )
-    return (
-        row.against or system,
-        group,
-        f"{100 * row.accuracy:.1f}",
-        gain,
-        f"[{', '.join(ends)}]" if all(ends) else "",
-    )
+    shares = row.difference, row.low, row.high
+    gain, *ends = ("" if share is None else format_points(100 * share) for share in shares)
+    interval = f"[{', '.join(ends)}]" if all(ends) else ""
+    return row.against or system, group, f"{100 * row.accuracy:.1f}", gain, interval
 
 
 BEST, MEAN = "best target-only rule", "mean of the corrupted sources"

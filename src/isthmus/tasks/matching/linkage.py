@@ -200,9 +200,7 @@ class Linkage:
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields that were compared, of most weight first."""
-        weight: dict[str, float] = {}
-        for (name, _), value in zip(self.agreement.features, self.weights, strict=False):
-            weight[name] = weight.get(name, 0.0) + float(value)
+        weight = self._sum_by_field(self.weights)
         return tuple(sorted(weight, key=lambda name: -weight[name]))
 
     @property
@@ -255,20 +253,17 @@ class Linkage:
 
     def contributions(self, place: int) -> dict[str, float]:
         """Return what each field adds to the log-odds of a candidate."""
-        parts = self.design.rows(np.array([place]))[0] * self.weights
+        return self._sum_by_field(self.design.rows(np.array([place]))[0] * self.weights)
+
+    def _sum_by_field(self, values: FloatArray) -> dict[str, float]:
         found: dict[str, float] = {}
-        for (field, _), part in zip(self.agreement.features, parts, strict=False):
-            found[field] = found.get(field, 0.0) + float(part)
+        for (field, _), value in zip(self.agreement.features, values, strict=False):
+            found[field] = found.get(field, 0.0) + float(value)
         return found
 
 
 def fit_linkage(
-    agreement: Agreement,
-    start: FloatArray,
-    known: IntArray,
-    forbidden: BoolArray,
-    *,
-    one_to_one: bool = True,
+    agreement: Agreement, start: FloatArray, known: IntArray, forbidden: BoolArray, *, one_to_one: bool = True
 ) -> Linkage:
     """Learn weights and probabilities.
 

@@ -197,6 +197,11 @@ class MatchingProblem:
             columns=self.columns[j],
         )
 
+    def shuffle_points(self, rng: Generator) -> MatchingProblem:
+        """Return a control: the columns of B are permuted one by one."""
+        # All deviations stay, what coordinates have to do with each other goes.
+        return replace(self, B=rng.permuted(self.B, axis=0))
+
     def shuffle_columns(self, rng: Generator) -> MatchingProblem:
         """Return a control: each row of B has the likeness and the label of another."""
         # The coordinates stay: what the control finds is due to the geometry of the collections alone.
@@ -230,15 +235,7 @@ class MatchingProblem:
 
 
 def make_domains(
-    A: Any,
-    B: Any,
-    y_source: Any,
-    y_target: Any,
-    pairs: Any,
-    shared: Any,
-    *,
-    scale: bool,
-    one_to_one: bool,
+    A: Any, B: Any, y_source: Any, y_target: Any, pairs: Any, shared: Any, *, scale: bool, one_to_one: bool
 ) -> TwoDomains:
     """Check both collections; rows of unit length come out, of dense rows after scaling their columns."""
     columns = check_shared_evidence(shared, A, B, *(X.shape[0] if hasattr(X, "shape") else len(X) for X in (A, B)))
@@ -290,9 +287,8 @@ def as_links(known: KnownPairs | None) -> Links:
         return NONE
     rows, counts = np.unique(known.source, return_counts=True)
     if counts.max() > 1:
-        raise InputError(
-            f"pairs: expected each row of A in one pair at most, got row {rows[counts.argmax()]} in {counts.max()}."
-        )
+        got = f"row {rows[counts.argmax()]} in {counts.max()}"
+        raise InputError(f"pairs: expected each row of A in one pair at most, got {got}.")
     return Links.of(known.source, known.target, known.weights)
 
 
@@ -305,10 +301,8 @@ def check_labels(ys: IntArray, yt: IntArray, known: Links) -> None:
     """Raise where labels forbid a known pair, or all pairs."""
     wrong = np.flatnonzero(labels_differ(ys[known.i], yt[known.j]))
     if len(wrong):
-        i, j = known.i[wrong[0]], known.j[wrong[0]]
-        raise InputError(
-            f"pairs: expected rows of the same class, got row {i} of A and row {j} of B, of different ones."
-        )
+        got = f"row {known.i[wrong[0]]} of A and row {known.j[wrong[0]]} of B, of different ones"
+        raise InputError(f"pairs: expected rows of the same class, got {got}.")
     if min(ys.min(), yt.min()) >= 0 and not len(np.intersect1d(ys, yt)):
         raise InputError("y_target: expected some labels that y_source has too, got none: no row could be matched.")
 

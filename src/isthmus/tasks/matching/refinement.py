@@ -7,7 +7,7 @@ with it, and a control run, from shuffled pairs, has to do worse. Where that is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -280,9 +280,8 @@ def match_out_of_fold(run: Run, rng: Generator, progress: Callable[[], None]) ->
             b = find_best(scores.among(rows, np.arange(len(problem.B))))
             partner[rows], score[rows] = b.of_rows, b.row_scores
         else:
-            partner[rows], score[rows] = find_best_candidates(
-                scores.left[rows], scores.right, run.shortlist.rows[rows]
-            )
+            some = run.shortlist.rows[rows]
+            partner[rows], score[rows] = find_best_candidates(scores.left[rows], scores.right, some)
     return Best(partner, np.zeros(0, np.intp), score, np.zeros(0, np.float32))
 
 
@@ -415,32 +414,17 @@ def run_all(
     polish = partial(match_out_of_fold, rng=for_folds[3], progress=partial(counter.count, "polishing", cost))
     runs = _collect_runs(problem, known, held, checked, order[0].value, ranks, polish if refine else None)
 
-    def run_null(part: MatchingProblem, seed: Generator) -> float:
+    def run_null(k: int, seed: Generator) -> float:
+        part = every.shuffle_points(seed) if k < SHUFFLED_POINTS else every.shuffle_columns(seed)
         counter.expect(EXPECTED * ROUNDS + n_folds(part))
         run = start("further control", part, trial.schedule, seed)()
         found = match_out_of_fold(run, seed, partial(counter.count, "held-out rows"))
         return run.mutual_share * refound_share(run, found)
 
     # Known pairs are better evidence, and would have to be wrong in these runs.
-    nulls = () if len(known) else _shuffle_problem(every, rng.spawn(SHUFFLED_POINTS + SHUFFLED_STARTS))
-    seen = add_null_runs(runs.evidence, (partial(run_null, part, seed) for part, seed in nulls))
+    seeds = () if len(known) else rng.spawn(SHUFFLED_POINTS + SHUFFLED_STARTS)
+    seen = add_null_runs(runs.evidence, (partial(run_null, k, seed) for k, seed in enumerate(seeds)))
     return replace(runs, evidence=seen)
-
-
-def _shuffle_problem(
-    problem: MatchingProblem, seeds: Sequence[Generator]
-) -> Iterator[tuple[MatchingProblem, Generator]]:
-    """Yield controls of a problem, each with the generator of its run."""
-    for k, rng in enumerate(seeds):
-        # Columns permuted one by one: all deviations stay, what coordinates have to do with each other goes.
-        yield (
-            (
-                replace(problem, B=rng.permuted(problem.B, axis=0))
-                if k < SHUFFLED_POINTS
-                else problem.shuffle_columns(rng)
-            ),
-            rng,
-        )
 
 
 def _estimate_rounds(problem: MatchingProblem, restarts: int, cost: float, refine: bool) -> float:

@@ -304,14 +304,9 @@ def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progres
     weights = {"target": 0.5 - 0.25 * signs.gate, "signatures": 0.25 * signs.gate, "mlhd": 0.5}
     reasons = [f"the class geometries agree (z = {z:.1f} against random relabellings)"] if z > GEOMETRY else []
     reasons += [f"row signatures agree with the target's own guesses (trust {signs.trust:.2f})"] if signs.gate else []
-    return TransferOutcome(
-        rule,
-        scoring.guess_by_rule(rule, rows),
-        ", and ".join(reasons),
-        True,
-        measures,
-        {name: weight for name, weight in weights.items() if weight},
-    )
+    used = {name: weight for name, weight in weights.items() if weight}
+    P = scoring.guess_by_rule(rule, rows)
+    return TransferOutcome(rule, P, ", and ".join(reasons), True, measures, used)
 
 
 def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgress) -> TransferOutcome:

@@ -161,15 +161,9 @@ class TransferRows:
 
     def at(self, multiple: int = AXES_PER_CLASS) -> View:
         """Return labelled source rows and all target rows on the first ``multiple`` × C axes, of unit length."""
-        k, taught = multiple * self.n_classes, self.ys >= 0
-        Z = normalize_rows(self.target[:, :k])
-        return View(
-            normalize_rows(self.source[taught, :k]),
-            self.ys[taught],
-            Z[~self.unlabelled],
-            self.yt[~self.unlabelled],
-            Z[self.unlabelled],
-        )
+        k, taught, known = multiple * self.n_classes, self.ys >= 0, ~self.unlabelled
+        S, Z = normalize_rows(self.source[taught, :k]), normalize_rows(self.target[:, :k])
+        return View(S, self.ys[taught], Z[known], self.yt[known], Z[self.unlabelled])
 
     def relabel_source(self, order: IntArray) -> TransferRows:
         """Return the rows with the source's class c called ``order[c]``."""

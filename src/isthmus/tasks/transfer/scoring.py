@@ -28,13 +28,7 @@ from isthmus.geometry.discriminants import (
 )
 from isthmus.geometry.similarity import normalize_precisely
 from isthmus.maps.regression import AffineMap
-from isthmus.tasks.transfer.problem import (
-    AXES_PER_CLASS,
-    MULTIPLES,
-    TransferRows,
-    extend_classes,
-    tie_classes,
-)
+from isthmus.tasks.transfer.problem import AXES_PER_CLASS, MULTIPLES, TransferRows, extend_classes, tie_classes
 
 # Scores in units of their deviation are divided by this before they are balanced.
 GUESS_TEMPERATURE = 0.5

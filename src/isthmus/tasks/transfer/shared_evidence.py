@@ -78,10 +78,8 @@ def make_shared_features(columns: SharedColumns) -> SharedFeatures:
     if numbers:
         ours, theirs = (normalize_rows(np.stack(side, axis=1)) for side in zip(*numbers, strict=True))
         blocks.append((ours, theirs))
-    source, target = (
-        side[0] if len(side) == 1 else sp.hstack(side, format="csr") for side in zip(*blocks, strict=True)
-    )
-    return SharedFeatures(source, target)
+    sides = zip(*blocks, strict=True)
+    return SharedFeatures(*(side[0] if len(side) == 1 else sp.hstack(side, format="csr") for side in sides))
 
 
 def add_shared_scores(scores: FloatArray, rule: LinearScores | None, shared: Matrix | None) -> FloatArray:
@@ -185,9 +183,8 @@ def name_partners(rows: TransferRows) -> IntArray:
     if (free := names < 0).any():
         A = normalize_rows(rows.source)
         scores = LinearRule.of(A[taught], rows.ys[taught]).scores(A[partners[free]])
-        own = scoring.fit_target_vote(replace(rows, target=rows.source, yt=rows.ys)).scores(
-            rows.source[partners[free]]
-        )
+        vote = scoring.fit_target_vote(replace(rows, target=rows.source, yt=rows.ys))
+        own = vote.scores(rows.source[partners[free]])
         P = softmax(scores / (MAP_TEMPERATURE * (scores.std() or 1.0)), axis=1) + softmax(own, axis=1)
         names[free] = P.argmax(axis=1)
     return names

@@ -60,9 +60,7 @@ def compute_barycentres(X: FloatArray, places: IntArray, scores: FloatArray) -> 
     allowed = scores > NO_PARTNER
     weights = np.where(allowed.any(axis=1, keepdims=True), allowed, True).astype(X.dtype)
     total = np.zeros((len(places), X.shape[1]), X.dtype)
-    for j in range(
-        places.shape[1]
-    ):  # one partner of all rows at a time: an array (n, k, d) would be k times as large
+    for j in range(places.shape[1]):  # one partner of all rows at a time: (n, k, d) would be k times as large
         total += weights[:, j, None] * X[places[:, j]]
     return normalize_rows(total)
 

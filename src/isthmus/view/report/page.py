@@ -57,10 +57,8 @@ def render_page(chapters: Sequence[Chapter], title: str = TITLE, script: str | N
     canvas, sources = PageParts(list), [environment.loader.get_source(environment, name)[0] for name in PLAIN]
     scripts = [library if script is None else script, sources[0]]
     # The chapters come first: they tell the page its menu and what there is to draw.
-    bodies = [
-        environment.get_template(f"{chapter.kind}.html.j2").render(chapter.values, canvas=canvas)
-        for chapter in chapters
-    ]
+    templates = (environment.get_template(f"{chapter.kind}.html.j2") for chapter in chapters)
+    bodies = [each.render(chapter.values, canvas=canvas) for each, chapter in zip(templates, chapters, strict=True)]
     return str(
         environment.get_template("page.html.j2").render(
             title=title,

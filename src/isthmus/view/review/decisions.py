@@ -88,10 +88,8 @@ class DecisionLog:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                remedy = "close it first, or name another file by --decisions"
-                raise InputError(
-                    f"{show_path(self.path)}: another `isthmus review` is writing to it; {remedy}."
-                ) from None
+                got = "another `isthmus review` is writing to it; close it first, or name another file by --decisions"
+                raise InputError(f"{show_path(self.path)}: {got}.") from None
 
     def append(self, pair: Pair, verdict: str) -> None:
         """Write a decision, then count it."""

@@ -135,10 +135,8 @@ def make_app(review: Review, title: str, hosts: frozenset[str], token: str) -> A
         status, state = await run_in_threadpool(writer.act, words)
         return JSONResponse(state, status)
 
-    routes = [
-        Route(f"/{token}/act", change, methods=["POST"]),
-        Route(f"/{token}/{{name:path}}", show, methods=["GET"]),
-    ]
+    routes = [Route(f"/{token}/act", change, methods=["POST"])]
+    routes.append(Route(f"/{token}/{{name:path}}", show, methods=["GET"]))
     return Starlette(routes=routes, middleware=[Middleware(BaseHTTPMiddleware, dispatch=guard)])
 
 
