@@ -25,7 +25,13 @@ from studies.linkage.tasks import Task
 ANSWERS = (0, 10, 30, 100)
 """Numbers of answers, after each of which matches are made again."""
 POLICIES = ("chosen", "random")
-TASKS = {"Abt–Buy": "full", "DBLP–ACM": "full", "Debian en–fr": "short texts", "mfeat fac–kar": "noise 1"}
+TASKS = {
+    "Abt–Buy": "full",
+    "DBLP–ACM": "full",
+    "Debian en–fr": "short texts",
+    "mfeat fac–kar": "noise 1",
+    "digits": "noise 0.5",
+}
 REVIEWS, SAMPLED = 50, 30
 """Reviews whose estimates are compared with the truth, and rows that are sampled in each."""
 EXPERIMENT = "review"
