@@ -178,8 +178,9 @@ precision and recall shown there be trusted?
 to *random* questions it is {random}. The 95 % intervals on the page contain the true precision and recall in
 {covered} of the simulated reviews.
 
-**Limits.** The answers are the truth; people make mistakes. One draw per data set: differences of a few thousandths
-mean nothing. If the true partners are often not among the first three candidates of a row, the recall on the page
+**Limits.** The answers are the truth; people make mistakes. One to three draws per data set: differences of a few
+thousandths mean nothing. Where hardly any match is right (F1 of 0 without answers), answers about matches find no
+true pair and change nothing: look for ten true pairs in another way. If the true partners are often not among the first three candidates of a row, the recall on the page
 is too high.
 
 **What to do.** Answer ten questions before you use a matching: they are chosen where the answer changes most. Stop
@@ -194,7 +195,7 @@ TEXT = """\
 `python -m studies.review page` writes this page from the committed records; `run` makes them. Questions are answered
 by the truth instead of a person, and matches are made again after 10, 30 and 100 answers, with confirmed and rejected
 pairs. Chosen questions are those of `isthmus.next_questions`; random ones are matches at random, claimed or not.
-Seeds: {seeds}; processor time: {minutes} min. With one draw, differences of a few thousandths say nothing.
+Seeds: {seeds}; processor time: {minutes} min. With so few draws, differences of a few thousandths say nothing.
 
 ## F1 of all claims, answers included
 
