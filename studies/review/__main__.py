@@ -180,8 +180,8 @@ to *random* questions it is {random}. The 95 % intervals on the page contain the
 
 **Limits.** The answers are the truth; people make mistakes. One to three draws per data set: differences of a few
 thousandths mean nothing. Where hardly any match is right (F1 of 0 without answers), answers about matches find no
-true pair and change nothing: look for ten true pairs in another way. If the true partners are often not among the first three candidates of a row, the recall on the page
-is too high.
+true pair and change nothing: look for ten true pairs in another way. If the true partners are often not among the
+first three candidates of a row, the recall on the page is too high.
 
 **What to do.** Answer ten questions before you use a matching: they are chosen where the answer changes most. Stop
 when the intervals on the page are narrow enough for your purpose; on clean tables a hundred more answers change
