@@ -57,6 +57,7 @@ def test_measurements_of_other_names_are_known_by_values_closer_than_neighbours(
         lambda n: np.round(np.exp(rng.normal(3, 2, n)), 2),
         lambda n: rng.integers(0, 10**6, n),
         lambda n: rng.standard_cauchy(n),
+        lambda n: np.round(rng.uniform(0, 10, n), 1 if n < 800 else 2),
     ],
 )
 def test_unrelated_measurements_are_not_shared_whatever_their_distribution(draw, n):

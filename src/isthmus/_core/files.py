@@ -342,14 +342,16 @@ def _lock_folder(folder: Path) -> Iterator[None]:
     if fcntl is None:
         yield
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = None
     try:
-        with suppress(OSError):  # some network file systems have no locks
+        with suppress(OSError):  # some network file systems have no locks, and some folders can't be opened
+            descriptor = os.open(folder, os.O_RDONLY)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        with suppress(OSError):  # the files are in place: a lock that was not freed in time is no error
-            os.close(descriptor)
+        if descriptor is not None:
+            with suppress(OSError):  # the files are in place: a lock that was not freed in time is no error
+                os.close(descriptor)
 
 
 def _replace_files(unfinished: Path, where: Path, names: tuple[str, ...]) -> None:

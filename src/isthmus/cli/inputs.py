@@ -99,7 +99,7 @@ class InputFile:
 
     @property
     def labels(self) -> Any:
-        """The classes (n,), None where the cell is empty; None without such a column."""
+        """The classes (n,), None for rows without one; None without such a column."""
         from isthmus.io.tables.plan import read_labels
 
         return None if self.plan.label is None else read_labels(self.table, self.plan)
@@ -114,8 +114,8 @@ class InputFile:
 
     @property
     def given_labels(self) -> list[str]:
-        """The labels of the rows that have one; -1 is none, as in Python."""
-        return [] if self.labels is None else [label for label in self.labels if label not in (None, "-1")]
+        """The labels of the rows that have one."""
+        return [] if self.labels is None else [label for label in self.labels if label is not None]
 
     def select(self, kept: BoolArray) -> InputFile:
         """Return some of the rows; the features stay those of all."""

@@ -25,7 +25,7 @@ LEAST_OVERLAP = 0.2
 # Consecutive numbers in fewer rows may be a chance.
 FEWEST_ROWS = 4
 # A number is one word, with its fraction.
-WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+")
+WORD, FRACTION = re.compile(r"\d+(?:[.,]\d+)+|\w+"), re.compile(r"\d+[.,]\d+")
 # Columns of other names: the least number of different words, of a column of numbers the least share of these.
 FEWEST_WORDS, MOSTLY, LEAST_DIFFERENT = 3, 0.9, 0.5
 # Measurements of other names: the least share of values that are close to one of the other column, at most this share
@@ -125,7 +125,10 @@ def _list_cells(column: Any) -> Sequence[Any]:
 
 
 def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> ColumnPairs:
-    """Pair columns of the same name, and others whose words overlap, each with the best on either side."""
+    """Pair columns of the same name; of others, those whose words overlap or whose numbers are close.
+
+    A pair of other names is the best one of at least one of its columns.
+    """
     tables = [{plain_name(n): n for n, cells in t.items() if _says_something(cells)} for t in (source, target)]
     pairs = [(name, tables[1][plain]) for plain, name in tables[0].items() if plain in tables[1]]
     left, right = (
@@ -175,9 +178,11 @@ def _word_shares(cells: Cells) -> dict[str, float]:
     """Return the frequencies of the words of a column; none of one that says too little to be known by them."""
     counts = Counter(word for cell in cells for word in WORD.findall(cell))
     total = max(1, counts.total())
-    # Truth values, counts and measurements look alike whatever they mean; only numbers that name an object do not.
+    # Truth values, counts and measurements look alike whatever they mean; only numbers that name an object do not,
+    # and these have no fraction: equal ones of few digits are frequent by chance.
     numeric = sum(n for word, n in counts.items() if word[0].isdecimal() and word[-1].isdecimal()) >= MOSTLY * total
-    if len(counts) < (LEAST_DIFFERENT * total if numeric else FEWEST_WORDS):
+    measured = 2 * sum(n for word, n in counts.items() if FRACTION.fullmatch(word)) > total
+    if len(counts) < (LEAST_DIFFERENT * total if numeric else FEWEST_WORDS) or (numeric and measured):
         return {}
     return {word: n / total for word, n in counts.items()}
 
