@@ -31,6 +31,8 @@ FEWEST_WORDS, MOSTLY, LEAST_DIFFERENT = 3, 0.9, 0.5
 # Measurements of other names: the least share of values that are close to one of the other column, at most this share
 # of the distance to its neighbours (so is a sixth of unrelated ones); the fewest values, the most columns to compare.
 LEAST_CLOSE, CLOSE, FEWEST_NUMBERS, MOST_NUMBERS = 0.5, 0.1, 50, 30
+# Cells by which columns are looked through for numbers first.
+PROBED = 200
 Cells = tuple[str, ...]
 ColumnPairs = tuple[tuple[str, str], ...]
 
@@ -136,23 +138,14 @@ def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> Co
         for ours, theirs, table in ((tables[0], tables[1], source), (tables[1], tables[0], target))
     )
     overlaps = {(a, b): _overlap(p, q) for a, p in left.items() if p for b, q in right.items() if q}
-    numbers = [
-        {name: values for name in side if len(values := _different_numbers(table[name])) >= FEWEST_NUMBERS}
-        for side, table in ((left, source), (right, target))
-    ]
-    if max(map(len, numbers)) <= MOST_NUMBERS:
-        for a, x in numbers[0].items():
-            for b, y in numbers[1].items():
-                if (share := _share_of_close(x, y)) >= LEAST_CLOSE:
-                    overlaps[a, b] = max(share, overlaps.get((a, b), 0.0))
+    for pair, share in _compare_numbers({a: source[a] for a in left}, {b: target[b] for b in right}).items():
+        overlaps[pair] = max(share, overlaps.get(pair, 0.0))
     best: dict[tuple[int, str], float] = {}
     for pair, value in overlaps.items():
         for place in enumerate(pair):
             best[place] = max(value, best.get(place, 0.0))
-    for (a, b), value in overlaps.items():
-        if value >= LEAST_OVERLAP and value in (best[0, a], best[1, b]):
-            pairs.append((a, b))
-    return tuple(pairs)
+    enough = {pair: value for pair, value in overlaps.items() if value >= LEAST_OVERLAP}
+    return (*pairs, *((a, b) for (a, b), value in enough.items() if value in (best[0, a], best[1, b])))
 
 
 def plain_name(name: str) -> str:
@@ -185,6 +178,19 @@ def _word_shares(cells: Cells) -> dict[str, float]:
     if len(counts) < (LEAST_DIFFERENT * total if numeric else FEWEST_WORDS) or (numeric and measured):
         return {}
     return {word: n / total for word, n in counts.items()}
+
+
+def _compare_numbers(*tables: Mapping[str, Cells]) -> dict[tuple[str, str], float]:
+    """Return the shares of close values for the columns of two tables that measure the same; none of many columns."""
+    # Some cells tell most other columns: to read all cells of wide tables would take minutes.
+    some = [
+        [n for n, cells in t.items() if len(_different_numbers(cells[:: len(cells) // PROBED + 1]))] for t in tables
+    ]
+    if max(map(len, some)) > MOST_NUMBERS or not all(some):
+        return {}
+    left, right = ({n: _different_numbers(t[n]) for n in names} for names, t in zip(some, tables, strict=True))
+    enough = ((a, b) for a in left for b in right if min(len(left[a]), len(right[b])) >= FEWEST_NUMBERS)
+    return {(a, b): share for a, b in enough if (share := _share_of_close(left[a], right[b])) >= LEAST_CLOSE}
 
 
 def _different_numbers(cells: Cells) -> FloatArray:
