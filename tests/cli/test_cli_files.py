@@ -124,6 +124,28 @@ def test_an_adapter_is_written_to_a_folder(folder, tmp_path, capsys):
     np.testing.assert_allclose(new @ M[:-1] + M[-1], adapter.to_old(new), rtol=1e-3, atol=1e-3)
 
 
+def test_a_rollback_that_fails_names_the_rollback(tmp_path, capsys, monkeypatch):
+    """Not --resume, which refuses a migration that has ended."""
+    monkeypatch.chdir(tmp_path)
+    meaning = np.random.default_rng(0).normal(size=(300, 4))
+    for name, d in (("old", 6), ("new", 8)):
+        np.save(f"{name}.npy", (meaning @ np.random.default_rng(d).normal(size=(4, d))).astype(np.float32))
+    before = np.load("old.npy")
+    asked = ("migrate", "old.npy", "--embed", "new.npy", "--kind", "ridge", "--sample", 60, "--quiet")
+    assert run(capsys, *asked, "--apply", "convert", "-o", "run") == (0, "", "")
+
+    def fail(*files):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("isthmus.stores.vector_files.rename_written", fail)
+        status, _, wrong = run(capsys, "migrate", "run", "--rollback")
+    assert status == 2
+    assert wrong == "isthmus: run: [Errno 28] No space left on device; go on with: isthmus migrate run --rollback\n"
+    assert run(capsys, "migrate", "run", "--rollback")[0] == 0
+    np.testing.assert_array_equal(np.load("old.npy"), before)
+
+
 def test_a_plan_is_written_changed_and_given_back(folder, tmp_path, capsys):
     plan, files = tmp_path / "plan.toml", (folder / "a.csv", folder / "b.csv")
     asked = ("match", *files, *IDS, "--plan", plan, "--all", "-o", tmp_path / "matches.csv")

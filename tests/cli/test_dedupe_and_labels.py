@@ -84,6 +84,16 @@ def test_a_target_without_a_row_to_label_is_warned_of(tmp_path, capsys):
     assert "Warning" not in said
 
 
+def test_minus_one_is_no_label_of_either_file(tmp_path):
+    options = argparse.Namespace(label="kind", id=[], text=[], drop=[], sep=[], decimal=[], plan=None, pairs=None)
+    options.source, options.target = write_labelled(tmp_path, ["u", "v", "-1"])
+    options.source.write_text(options.source.read_text().replace(",w,", ",-1,"))
+    source, _, ys, yt = read_labelled_inputs(options, Console())
+    assert source.table.n_rows == 20, "rows without a label are not used, as with empty cells"
+    assert set(ys) == {"u", "v"}
+    assert [label is None for label in yt[:3]] == [False, False, True], "review asks about these rows"
+
+
 @pytest.mark.slow
 def test_decided_classes_are_labels_and_rejected_ones_are_replaced(tmp_path):
     rng = np.random.default_rng(100)

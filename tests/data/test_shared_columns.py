@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from isthmus import InputError
+from isthmus.data import shared_columns
 from isthmus.data.domains import TwoDomains
 from isthmus.data.shared_columns import SharedColumns
 
@@ -57,10 +58,23 @@ def test_measurements_of_other_names_are_known_by_values_closer_than_neighbours(
         lambda n: np.round(np.exp(rng.normal(3, 2, n)), 2),
         lambda n: rng.integers(0, 10**6, n),
         lambda n: rng.standard_cauchy(n),
+        lambda n: np.round(rng.uniform(0, 10, n), 1 if n < 800 else 2),
     ],
 )
 def test_unrelated_measurements_are_not_shared_whatever_their_distribution(draw, n):
     assert pairs({"a": draw(n) + 0.5, "b": draw(n)}, {"c": draw(n), "d": draw(300)}) == ()
+
+
+@pytest.mark.parametrize(("width", "read"), [(30, True), (31, False)])
+def test_the_numbers_of_wide_tables_are_not_read(width, read, monkeypatch):
+    seen, parser = [], shared_columns.choose_number_parser
+    monkeypatch.setattr(
+        shared_columns, "choose_number_parser", lambda cells: seen.append(len(cells)) or parser(cells)
+    )
+    source, target = ({f"{name}{k}": rng.normal(size=1000) for k in range(width)} for name in "ab")
+    target["b7"] = source["a3"][::-1]
+    assert pairs(source, target) == ((("a3", "b7"),) if read else ())
+    assert (sum(seen) > 2 * 1000 * width) is read
 
 
 def test_what_counts_the_rows_says_nothing_about_them():

@@ -77,6 +77,13 @@ def test_a_class_without_a_label_has_no_share_of_target_rules(shares):
         assert set(fitted.predict(d.X_target).tolist()) == {0, 2}
 
 
+def test_given_shares_hold_for_new_rows_although_every_row_has_a_label():
+    (X, ys, Y, yt), U, _ = draw((1, 1), 0, d=3)
+    Y, yt = Y[yt >= 0], yt[yt >= 0]
+    found = [np.mean(SelfTrainedLDA(shares=shares).fit(X, ys, Y, yt).predict(U) == 0) for shares in ([1, 1], [99, 1])]
+    assert found[1] > found[0]
+
+
 def test_source_rows_weigh_by_the_shares_of_their_class():
     (X, ys, Y, yt), _, _ = draw(UNEQUAL, 0)
     ys = np.where(np.arange(len(ys)) < 30, 0, ys)  # classes of other sizes

@@ -201,6 +201,29 @@ def test_converted_vectors_are_those_of_the_adapter_and_another_model_is_refused
         isthmus(*migrate_words(address, tmp_path, "reembed"), status=2)
 
 
+def test_rows_that_others_add_meanwhile_are_not_lost(tmp_path):
+    import lancedb
+
+    from isthmus.stores.store import open_store
+
+    with make_store("lancedb", tmp_path) as (address, _, new):
+        store = open_store(address)
+
+        def rows():
+            for k, block in enumerate(store.blocks()):
+                if k == 1:
+                    late = [{"id": 10_000, "body": "late", "vector": [0.0] * store.dimension}]
+                    lancedb.connect(tmp_path / "db").open_table("docs").add(late)
+                yield block, new[: len(block.ids)]
+
+        about = {"run": "r", "fingerprint": {"dimension": new.shape[1]}}
+        with pytest.raises(RuntimeError, match="docs: was changed meanwhile; stop the writers"):
+            store.write_version(about, store.plan_swap("r"), rows())
+        ids, _, vectors = read_rows("lancedb", address)
+        assert 10_000 in ids
+        assert vectors.shape == (len(new) + 1, store.dimension)
+
+
 @pytest.mark.parametrize(("kind", "wrong"), [("npy", "rows"), ("lancedb", "rows"), ("lancedb", "search")])
 def test_an_index_that_is_wrong_does_not_stay(kind, wrong, tmp_path, monkeypatch):
     from isthmus import InputError, migrate

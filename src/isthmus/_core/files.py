@@ -339,16 +339,16 @@ def _put_in_place(unfinished: Path, where: Path, names: tuple[str, ...]) -> None
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
     """Wait for other programs that replace files of a folder, so that all files are of one of them."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = -1
     try:
-        with suppress(OSError):  # some network file systems have no locks
+        # Windows and some network file systems have no locks, and some folders can't be opened.
+        with suppress(OSError, AttributeError):
+            descriptor = os.open(folder, os.O_RDONLY)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        with suppress(OSError):  # the files are in place: a lock that was not freed in time is no error
+        # Nothing was opened, or the files are in place and a lock that was not freed in time is no error.
+        with suppress(OSError):
             os.close(descriptor)
 
 

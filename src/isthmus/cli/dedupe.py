@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     named = "column with the ids of the rows (default: the first, if it looks like ids)"
     add("--id", action="append", default=[], metavar="COL", help=named)
     add("--drop", action="append", default=[], metavar="COL", help="column to ignore; can be repeated")
-    add("--all", action="store_true", help="also return doubtful clusters")
+    add("--all", action="store_true", help="also write doubtful clusters")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_format(parser, files=1)
     add_output_options(parser)

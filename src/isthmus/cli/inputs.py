@@ -99,7 +99,7 @@ class InputFile:
 
     @property
     def labels(self) -> Any:
-        """The classes (n,), None where the cell is empty; None without such a column."""
+        """The classes (n,), None for rows without one; None without such a column."""
         from isthmus.io.tables.plan import read_labels
 
         return None if self.plan.label is None else read_labels(self.table, self.plan)
@@ -114,8 +114,8 @@ class InputFile:
 
     @property
     def given_labels(self) -> list[str]:
-        """The labels of the rows that have one; -1 is none, as in Python."""
-        return [] if self.labels is None else [label for label in self.labels if label not in (None, "-1")]
+        """The labels of the rows that have one."""
+        return [] if self.labels is None else [label for label in self.labels if label is not None]
 
     def select(self, kept: BoolArray) -> InputFile:
         """Return some of the rows; the features stay those of all."""
@@ -363,9 +363,8 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
     ours, theirs = ({plain_name(name) for name in table.names} for table in tables)
     cells = [_read_evidence(table, plan, named, ours & theirs) for table, plan in zip(tables, plans, strict=True)]
     if not _share_ids(cells, plans):
-        cells = [
-            {n: c for n, c in some.items() if n != p.id or n in named} for some, p in zip(cells, plans, strict=True)
-        ]
+        sides = zip(cells, plans, strict=True)
+        cells = [{n: c for n, c in some.items() if n != plan.id or n in named} for some, plan in sides]
     return SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
 
 
@@ -388,12 +387,14 @@ def _write_shared(shared: SharedColumns) -> str:
 
 def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) -> dict[str, list[Any]]:
     """Return the cells of the columns that are features or look like ids, and of those that the user names."""
-    from isthmus.data.shared_columns import plain_name
+    from isthmus.data.shared_columns import MOST_NUMBERS, plain_name
     from isthmus.io.tables.plan import FEATURES, FIRST, ID_LIKE
 
+    numbers = {c.name for c in plan.columns if c.kind == "number" and plain_name(c.name) not in both}
+
     def is_evidence(column: Column) -> bool:
-        if column.kind == "number" and plain_name(column.name) not in both:
-            return _are_different(table.column(column.name))  # other numbers would not be paired, and may be many
+        if column.name in numbers:  # others would not be paired
+            return _are_different(table.column(column.name), whole=len(numbers) > MOST_NUMBERS)
         found = column.kind in FEATURES or (column.kind == "dropped" and column.why in ID_LIKE)
         return found or (column.kind == "id" and column.why.startswith(FIRST))
 
@@ -402,9 +403,12 @@ def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) ->
     return {name: column.to_list() for name, column in columns.items() if not column.dtype.is_nested()}
 
 
-def _are_different(series: Any) -> bool:
-    """Return whether half of the cells of a column differ: others are not paired with a column of another name."""
-    return bool(2 * series.n_unique() >= len(series))
+def _are_different(series: Any, *, whole: bool) -> bool:
+    """Return whether at least half of a column's numbers differ; with ``whole``, also whether none has a fraction."""
+    from isthmus.io.tables.content import import_polars
+
+    text = series.cast(import_polars().String)
+    return bool(2 * text.n_unique() >= len(text) and not (whole and text.str.contains("[.,]").any()))
 
 
 def own_columns(table: Table, plan: Plan) -> SharedColumns:

@@ -53,8 +53,7 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
 
     source, target = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     for side in (source, target):
-        known = side.labels is not None and any(label is not None for label in side.labels)
-        if not known and (side is source or options.pairs is None):
+        if not side.given_labels and (side is source or options.pairs is None):
             where = f"{side.table.path}, column {show_path(repr(options.label)[:60])}"
             raise InputError(f"{where}: expected the class of at least one row, got none; fill in the class of some.")
     source = source.select_labels()

@@ -7,7 +7,7 @@ Examples
   isthmus migrate old.npy new.npy --queries q_old.npy q_new.npy --judgements relevant.csv
   isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --sample 2000 --dry-run
   isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --apply convert -o run/
-  isthmus migrate qdrant://./db/docs --embed my_model:embed --queries q_old.npy q_new.npy --apply progressive -o run/
+  isthmus migrate qdrant://db/docs --text body --embed my_model:embed --queries q.npy r.npy --apply progressive -o run
   isthmus migrate run/ --resume
   isthmus migrate run/ --rollback
 
@@ -40,9 +40,12 @@ if TYPE_CHECKING:
 # With more features than this, fitting takes minutes.
 MANY = 2000
 FILES = "adapter.npz", "recall.txt", "matrix.npy"
-# What stops a process that waits for the gate.
+# The exit status where the gate was not reached.
 GATE_STATUS = 3
 MEASURES = "recall@1", "recall@10", "ndcg@10"
+STORES = """OLD is lancedb://FOLDER/TABLE, chroma://FOLDER/NAME, qdrant://FOLDER/NAME,
+qdrant+http://HOST:PORT/NAME, postgresql://USER@HOST/DATABASE#TABLE, or a
+.npy, .parquet or .faiss file. Its ids are in the column id, or in --id."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,17 +66,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     relevant = "table of relevant rows: the number of a query (from 0) and the id of a row of OLD"
     asked.add_argument("--judgements", type=Path, metavar="FILE", help=relevant)
     asked.add_argument("--cost-per-1k", type=float, metavar="C", help="cost of embedding 1,000 rows")
-    gate = f"measure of the action that has to be reached: {', '.join(MEASURES)}"
+    gate = f"a measure ({', '.join(MEASURES)}) and its least value; below it nothing is written"
     asked.add_argument("--gate", type=parse_gate, metavar="NAME=VALUE", help=gate)
-    store = parser.add_argument_group("stores", "LanceDB, Chroma, Qdrant, pgvector; .npy, .parquet and .faiss files.")
+    store = parser.add_argument_group("stores", STORES)
     store.add_argument("--vector", default="vector", metavar="COL", help="column of the vectors (default: vector)")
     model = "the new model: module:function (texts to vectors), a command (JSON lines), or FILE.npy (row by row)"
     store.add_argument("--embed", metavar="MODEL", help=model)
     store.add_argument("--sample", type=parse_count, default=2000, metavar="N", help="rows to embed (default: 2000)")
     store.add_argument("--dry-run", action="store_true", help="measure, say what would be done, and write nothing")
-    todo = "what to do with the store: bridge (write the adapter), convert, progressive or reembed (new vectors)"
+    todo = "bridge: write the adapter only; convert: map all vectors; reembed: embed all; progressive: some of either"
     store.add_argument("--apply", choices=("bridge", "convert", "progressive", "reembed"), help=todo)
-    first = "of progressive: the share of the rows that is embedded: what --queries retrieve first (default: 0.25)"
+    first = "with progressive: share of the rows to embed, those that --queries retrieve most (default: 0.25)"
     store.add_argument("--share", type=float, choices=(0.1, 0.25, 0.5), default=0.25, help=first)
     store.add_argument("--resume", action="store_true", help="go on with the migration in the FOLDER given as OLD")
     store.add_argument("--rollback", action="store_true", help="put back the index of the FOLDER given as OLD")
@@ -89,7 +92,8 @@ def run(options: argparse.Namespace, screen: Console) -> int:
         from isthmus.stores.store_migration import name_failures
 
         again = options.resume or options.rollback
-        with name_failures(options.old, Path(options.old) if again else options.output):
+        folder = Path(options.old) if again else options.output
+        with name_failures(options.old, folder, "--rollback" if options.rollback else "--resume"):
             return _continue(options, screen) if again else _migrate_store(options, screen)
     if options.embed or options.apply or options.dry_run:
         raise InputError("--embed, --apply and --dry-run need a store; got a file NEW.")

@@ -8,6 +8,7 @@ Examples
   isthmus review english.csv french.csv --label section --id package --text description
   isthmus label english.csv french.csv --label section --id package --text description --decisions decisions.csv
 
+With --label, the classes of rows of B are reviewed, as those of TARGET in `isthmus label`, instead of matches.
 The page is served to this machine only, at an address with a random token; nothing is requested from elsewhere. End
 it with Ctrl-C: every answer is in the file of decisions.
 """

@@ -48,6 +48,8 @@ NUMBER = re.compile(
 # Digits in groups of three, and a fraction behind another mark; and digits with a fraction alone.
 GROUPED = re.compile(r"(\d{1,3})([., '’])\d{3}(?:\2\d{3})*(?:(?!\2)[.,](?P<fraction>\d+))?$")
 FRACTION = re.compile(r"(\d*)[.,](\d+)$")
+# What Python reads as it stands, many times faster.
+PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 
 def clean_text(cell: Any) -> str:
@@ -116,7 +118,7 @@ def choose_number_parser(cells: Iterable[str]) -> Callable[[str], float]:
 
 def split_unit(text: str, decimal: str = ".") -> tuple[float, str]:
     """Return the number in a cleaned cell as it is written, NaN where there is none, and its unit or ""."""
-    if text.isdecimal():
+    if text.isdecimal() or (decimal == "." and PLAIN.fullmatch(text)):
         return float(text), ""
     found = NUMBER.match(text)
     digits = None if found is None else _read_digits(found["digits"], decimal)

@@ -25,12 +25,14 @@ LEAST_OVERLAP = 0.2
 # Consecutive numbers in fewer rows may be a chance.
 FEWEST_ROWS = 4
 # A number is one word, with its fraction.
-WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+")
+WORD, FRACTION = re.compile(r"\d+(?:[.,]\d+)+|\w+"), re.compile(r"\d+[.,]\d+")
 # Columns of other names: the least number of different words, of a column of numbers the least share of these.
 FEWEST_WORDS, MOSTLY, LEAST_DIFFERENT = 3, 0.9, 0.5
 # Measurements of other names: the least share of values that are close to one of the other column, at most this share
 # of the distance to its neighbours (so is a sixth of unrelated ones); the fewest values, the most columns to compare.
 LEAST_CLOSE, CLOSE, FEWEST_NUMBERS, MOST_NUMBERS = 0.5, 0.1, 50, 30
+# Cells by which columns are looked through for numbers first.
+PROBED = 200
 Cells = tuple[str, ...]
 ColumnPairs = tuple[tuple[str, str], ...]
 
@@ -125,7 +127,10 @@ def _list_cells(column: Any) -> Sequence[Any]:
 
 
 def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> ColumnPairs:
-    """Pair columns of the same name, and others whose words overlap, each with the best on either side."""
+    """Pair columns of the same name; of others, those whose words overlap or whose numbers are close.
+
+    A pair of other names is the best one of at least one of its columns.
+    """
     tables = [{plain_name(n): n for n, cells in t.items() if _says_something(cells)} for t in (source, target)]
     pairs = [(name, tables[1][plain]) for plain, name in tables[0].items() if plain in tables[1]]
     left, right = (
@@ -133,23 +138,14 @@ def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> Co
         for ours, theirs, table in ((tables[0], tables[1], source), (tables[1], tables[0], target))
     )
     overlaps = {(a, b): _overlap(p, q) for a, p in left.items() if p for b, q in right.items() if q}
-    numbers = [
-        {name: values for name in side if len(values := _different_numbers(table[name])) >= FEWEST_NUMBERS}
-        for side, table in ((left, source), (right, target))
-    ]
-    if max(map(len, numbers)) <= MOST_NUMBERS:
-        for a, x in numbers[0].items():
-            for b, y in numbers[1].items():
-                if (share := _share_of_close(x, y)) >= LEAST_CLOSE:
-                    overlaps[a, b] = max(share, overlaps.get((a, b), 0.0))
+    for pair, share in _compare_numbers({a: source[a] for a in left}, {b: target[b] for b in right}).items():
+        overlaps[pair] = max(share, overlaps.get(pair, 0.0))
     best: dict[tuple[int, str], float] = {}
     for pair, value in overlaps.items():
         for place in enumerate(pair):
             best[place] = max(value, best.get(place, 0.0))
-    for (a, b), value in overlaps.items():
-        if value >= LEAST_OVERLAP and value in (best[0, a], best[1, b]):
-            pairs.append((a, b))
-    return tuple(pairs)
+    enough = {pair: value for pair, value in overlaps.items() if value >= LEAST_OVERLAP}
+    return (*pairs, *((a, b) for (a, b), value in enough.items() if value in (best[0, a], best[1, b])))
 
 
 def plain_name(name: str) -> str:
@@ -175,11 +171,26 @@ def _word_shares(cells: Cells) -> dict[str, float]:
     """Return the frequencies of the words of a column; none of one that says too little to be known by them."""
     counts = Counter(word for cell in cells for word in WORD.findall(cell))
     total = max(1, counts.total())
-    # Truth values, counts and measurements look alike whatever they mean; only numbers that name an object do not.
+    # Truth values, counts and measurements look alike whatever they mean; only numbers that name an object do not,
+    # and these have no fraction: equal ones of few digits are frequent by chance.
     numeric = sum(n for word, n in counts.items() if word[0].isdecimal() and word[-1].isdecimal()) >= MOSTLY * total
-    if len(counts) < (LEAST_DIFFERENT * total if numeric else FEWEST_WORDS):
+    measured = 2 * sum(n for word, n in counts.items() if FRACTION.fullmatch(word)) > total
+    if len(counts) < (LEAST_DIFFERENT * total if numeric else FEWEST_WORDS) or (numeric and measured):
         return {}
     return {word: n / total for word, n in counts.items()}
+
+
+def _compare_numbers(*tables: Mapping[str, Cells]) -> dict[tuple[str, str], float]:
+    """Return the shares of close values for the columns of two tables that measure the same; none of many columns."""
+    # Some cells tell most other columns: to read all cells of wide tables would take minutes.
+    some = [
+        [n for n, cells in t.items() if len(_different_numbers(cells[:: len(cells) // PROBED + 1]))] for t in tables
+    ]
+    if max(map(len, some)) > MOST_NUMBERS or not all(some):
+        return {}
+    left, right = ({n: _different_numbers(t[n]) for n in names} for names, t in zip(some, tables, strict=True))
+    enough = ((a, b) for a in left for b in right if min(len(left[a]), len(right[b])) >= FEWEST_NUMBERS)
+    return {(a, b): share for a, b in enough if (share := _share_of_close(left[a], right[b])) >= LEAST_CLOSE}
 
 
 def _different_numbers(cells: Cells) -> FloatArray:

@@ -448,6 +448,7 @@ class BalancedKMeans(LeadingAxesEstimator):
     shares : {"auto", "uniform", "source", "labelled"} or array (C,)
         The shares of the classes among the unlabelled rows, as in :class:`~isthmus.LabelTransfer`: equal ("auto",
         "uniform"), those of the source, those that labelled rows support, or numbers in the order of ``classes_``.
+        Means learn from guesses with these shares; new rows go to the nearest mean whatever their share.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
@@ -536,6 +537,7 @@ class SelfTrainedLDA(LeadingAxesEstimator):
     shares : {"auto", "uniform", "source", "labelled"} or array (C,)
         The shares of the classes among the unlabelled rows, as in :class:`~isthmus.LabelTransfer`: equal ("auto",
         "uniform"), those of the source, those that labelled rows support, or numbers in the order of ``classes_``.
+        New rows are expected to have them too.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
@@ -579,11 +581,10 @@ def fit_self_trained(Z: FloatArray, y: IntArray, n_rounds: int, found: ShareEsti
     """
     free = y < 0
     P, bound = np.eye(len(found.shares))[y], (found.shares, found.strictness)
-    if not free.any():
-        return SoftLDA.of(Z, P)
-    P[free] = balance(_nearest_scores(Z[free], Z[~free], y[~free]), *bound)
+    if free.any():
+        P[free] = balance(_nearest_scores(Z[free], Z[~free], y[~free]), *bound)
     lda = SoftLDA.of(Z, P)
-    for _ in range(n_rounds):
+    for _ in range(n_rounds if free.any() else 0):
         P[free] = balance(lda.scores(Z[free]), *bound)
         lda = SoftLDA.of(Z, P)
     # Discriminants assume equal shares; unequal ones are part of the rule for new rows.

@@ -319,7 +319,7 @@ def sinkhorn(
 
 
 def weigh_source(domains: TwoDomains, Y: FloatArray, free: IntArray, shares: str | FloatArray) -> FloatArray | float:
-    """Return weights of the source rows (n,), of mean one, that give the classes their shares; one if uniform.
+    """Return weights of the source rows (n,), of mean one, that give the classes their shares; 1 for equal weights.
 
     Y are the target rows, and ``free`` the numbers of the unlabelled ones.
     """
@@ -375,7 +375,7 @@ class KPGRL(TargetClassifier):
         The shares of the classes among the unlabelled target rows, by which source rows weigh: as in the source
         ("auto", "source"), equal ("uniform"), those that labelled target rows support ("labelled"; see
         :class:`~isthmus.LabelTransfer`), or numbers in the order of ``classes_``. Where a class has no labelled row,
-        "labelled" is "auto".
+        or these do not show that the shares are unequal, "labelled" is "auto".
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`.
 

@@ -240,8 +240,21 @@ def choose_shares(
 ) -> ShareEstimate:
     """Return the shares of the classes that have a label, by a checked parameter ``shares``.
 
-    "labelled" estimates them (:func:`infer_shares`), from labelled and unlabelled rows of unit length; otherwise they
-    are assumed (:func:`assume_shares`), "auto" as equal.
+    "labelled" estimates them (:func:`infer_shares`); otherwise they are assumed (:func:`assume_shares`), "auto" as
+    equal.
+
+    Parameters
+    ----------
+    shares : str or array (C,)
+        The parameter, from :func:`check_shares`.
+    ys : array (n_s,)
+        Codes of the source's classes; -1 for none.
+    classes : array (C,)
+        All classes.
+    views : sequence of (array (n_l, k), array (n, k))
+        Labelled and unlabelled target rows, on several numbers of axes; they are scaled to unit length here.
+    codes : array (n_l,)
+        Codes of the labelled target rows.
 
     Examples
     --------

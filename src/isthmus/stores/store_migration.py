@@ -259,7 +259,7 @@ def plan_migration(
     old = known or fingerprint(sample.old, "unknown")
     if known:
         check_fingerprint(known, sample.old, address)
-    name = embed if action == "reembed" else f"{embed}, mapped from the old vectors"
+    name = embed if action == "reembed" else f"{embed}, {'in part ' * (action == SOME)}mapped from the old vectors"
     after = old if action == BRIDGE else fingerprint(vectors, name)
     before = {"rows": store.n, "dimension": store.dimension, "fingerprint": old}
     return Manifest(address, asdict(columns), action, embed, before, {"fingerprint": after})
@@ -413,8 +413,8 @@ def mix_vectors(to_new: Callable[[Any], FloatArray], embedding: Embedding, store
 
 
 @contextmanager
-def name_failures(address: str, folder: Path | None) -> Iterator[None]:
-    """Raise one sentence where a store or a disc fails, whatever its client raises.
+def name_failures(address: str, folder: Path | None, option: str = "--resume") -> Iterator[None]:
+    """Raise one sentence where a store or a disc fails, whatever its client raises; ``option`` is what goes on.
 
     Examples
     --------
@@ -433,5 +433,6 @@ def name_failures(address: str, folder: Path | None) -> Iterator[None]:
         said = re.sub(around, "", (str(error).strip() or type(error).__name__).splitlines()[0])[:300].rstrip(".")
         then = "nothing was written."
         if folder is not None and (folder / MANIFEST).exists():
-            then = f"until the swap the old index answers as before; go on with: isthmus migrate {folder} --resume"
+            until = "until the swap the old index answers as before; " if option == "--resume" else ""
+            then = f"{until}go on with: isthmus migrate {folder} {option}"
         raise InputError(f"{address.split('@')[-1]}: {said}; {then}") from error

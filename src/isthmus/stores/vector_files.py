@@ -267,11 +267,16 @@ class LanceTable(ArrowStore, VersionedStore):
         self.write_version(about, facts, zip(self.blocks(), staged.blocks(), strict=True))
 
     def write_version(self, about: Mapping[str, Any], facts: Mapping[str, Any], rows: NewRows) -> None:
-        """Write the next version: it is there when all its rows are."""
-        if self.version != facts["version"]:
-            raise InputError(f"{self.name}: the table was changed while it was migrated; migrate it again.")
+        """Write the next version: it is there when all its rows are, and nobody has changed the table meanwhile."""
         pyarrow, dimension = import_extra("pyarrow", "lancedb", "LanceDB needs"), about["fingerprint"]["dimension"]
-        reader = pyarrow.RecordBatchReader.from_batches(*self.replace_vectors(rows, dimension, show_stamp(about)))
+
+        def watch() -> NewRows:
+            for part in (iter(()), rows):  # before the first row, and after the last one
+                yield from part
+                if self._database.open_table(self.name).version != facts["version"]:
+                    raise InputError(f"{self.name}: was changed meanwhile; stop the writers, begin in a new folder.")
+
+        reader = pyarrow.RecordBatchReader.from_batches(*self.replace_vectors(watch(), dimension, show_stamp(about)))
         self._database.create_table(self.name, reader, mode="overwrite")
 
     def go_back(self, facts: Mapping[str, Any]) -> None:

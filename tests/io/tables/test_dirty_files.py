@@ -224,6 +224,21 @@ def test_ids_are_no_features_but_evidence_unless_they_are_foreign(tmp_path):
     assert ("sku", "sku") not in shared_columns(*sides, options(), Console(quiet=True)).pairs
 
 
+@pytest.mark.parametrize(("width", "kept"), [(20, ["x0", "nr"]), (40, ["nr"])])
+def test_of_many_columns_of_numbers_only_codes_are_evidence(tmp_path, width, kept):
+    files, rng = [], np.random.default_rng(100)
+    for name in ("x", "y"):
+        columns = {f"{name}{k}": rng.normal(size=N) for k in range(width)} | {"nr": 17 + 7 * rng.permutation(N)}
+        names = [column if column != "nr" else f"nr {name}" for column in columns]
+        rows = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+        files.append(tmp_path / f"{name}.csv")
+        files[-1].write_text("\n".join([",".join(names), *rows]), encoding="utf-8")
+    sides = read_inputs(options(), tuple(files), ("A", "B"), Console(quiet=True))
+    found = shared_columns(*sides, options(), Console(quiet=True))
+    assert found.pairs == (("nr x", "nr y"),)
+    assert [column for column in ("x0", "nr") if {column, f"{column} x"} & {*found.source}] == kept
+
+
 @pytest.mark.parametrize(("names", "shared"), [(("a{}", "b{}"), False), (("p{}", "p{}"), True)])
 def test_the_first_column_is_the_id_and_a_shared_key_if_both_files_have_it(tmp_path, names, shared):
     files = []

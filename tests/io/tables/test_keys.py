@@ -21,7 +21,7 @@ def table_of(y, name):
         (["1.0", "", "2.0"], ["1", None, "2"]),
         ([1.0, None, 2.0], ["1", None, "2"]),
         ([1.0, float("nan"), 2.5], ["1.0", None, "2.5"]),
-        ([3, None, -1], ["3", None, "-1"]),
+        ([3, None, -1], ["3", None, None]),
         ([True, None, False], ["true", None, "false"]),
         (["NA", "007", "7"], ["NA", "007", "7"]),
     ],

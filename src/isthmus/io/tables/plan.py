@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._core.files import show_path
-from isthmus._core.validation import FloatArray, IntArray, check_choice, check_number, is_sparse
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, check_choice, check_number, is_sparse
 from isthmus.data.shared_columns import plain_name
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars
@@ -475,18 +475,18 @@ IDS = "ids are the cells of the id column (--id), or row numbers from 0 where th
 
 
 def read_labels(table: Table, plan: Plan) -> NDArray[Any]:
-    """Return the classes of the rows as text (n,), None where the cell is empty.
+    """Return the classes of the rows as text (n,), None where the cell is empty or -1.
 
     Examples
     --------
-    >>> table = Table.of({"x": [1.5, 2.0, 0.0], "y": ["a", None, "b"]})
+    >>> table = Table.of({"x": [1.5, 2.0, 0.0, 3.0], "y": ["a", None, "b", "-1"]})
     >>> read_labels(table, Plan.of(table, label="y")).tolist()
-    ['a', None, 'b']
+    ['a', None, 'b', None]
     """
     if plan.label is None:
         raise InputError(f"{table.path}: expected a plan with a column of kind 'label', got none.")
     labels = np.empty(table.n_rows, dtype=object)
-    labels[:] = read_words(table, plan.label)
+    labels[:] = [None if word == str(UNLABELLED) else word for word in read_words(table, plan.label)]
     return labels
 
 
