@@ -205,7 +205,7 @@ def test_the_folder_is_synchronised_after_the_rename(tmp_path, monkeypatch):
 @pytest.mark.parametrize("after", [True, False])
 def test_ctrl_c_tells_whether_something_was_written(tmp_path, monkeypatch, capsys, after):
     for name in ("a", "b"):
-        np.save(tmp_path / f"{name}.npy", np.eye(4))
+        np.save(tmp_path / f"{name}.npy", np.eye(30))
     plan, real = tmp_path / "plan.toml", os.replace
 
     def interrupted(*paths):
