@@ -129,7 +129,9 @@ that as many can be tested); at most 500 test rows.""",
 fewer objects: 950 from German into English, 840 from French into German, 290 with Reuters, 500 with SNARE, 900 \
 with mfeat and 850 with digits. 1, 3 or 10 target rows of each class are labelled. Accuracy is over the unlabelled \
 target rows of the fit; below it, that of rows held out. "The source's class shares" are one word of the source, \
-and often worth as much as the rest.""",
+and often worth as much as the rest. Label transfer assumed equal shares here, or those of the source behind their \
+test; now it estimates them first. On development seeds (100 to 103, 10 labels) that adds 13 points on SNARE and \
+takes 1.0 from mfeat, whose classes are equal; digits and Reuters stay, Debian loses .2.""",
 }
 
 
@@ -191,8 +193,8 @@ def section(part: str, records: Sequence[Record]) -> str:
         if part == "real":
             names = (TRANSFER, LDA, SHARES, *SPOILT.values())
             blocks.append(score_table(each, names, "Accuracy on rows held out", HELD_OUT).markdown)
-        if any(np.isfinite(each.scores(TRANSFER, data, ERROR)).any() for data in each.sets):  # not in older records
-            names = (TRANSFER, *SPOILT.values())
+        names = tuple(name for name in (TRANSFER, *SPOILT.values()) if has_figure(each, name, ERROR))
+        if names:  # older records have none
             blocks.append(score_table(each, names, "Expected calibration error in per cent", ERROR).markdown)
             blocks.append(score_table(each, names, "Accuracy of rows with a probability of 90 %", SURE).markdown)
         pairs = comparisons(part)
@@ -200,6 +202,11 @@ def section(part: str, records: Sequence[Record]) -> str:
         judgements = claims(each, pairs)
         blocks.append("\n".join(sentence(part, each, data, judgements) for data in each.sets))
     return "\n\n".join(blocks) + "\n"
+
+
+def has_figure(found: Results, name: str, figure: str) -> bool:
+    """Return whether a figure was recorded of a system."""
+    return any(bool(np.isfinite(found.scores(name, data, figure)).any()) for data in found.sets)
 
 
 def first_run(records: Sequence[Record]) -> str:
