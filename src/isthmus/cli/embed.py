@@ -101,24 +101,25 @@ def _write_array(path: Path, points: Points) -> tuple[int, int]:
 
     n, d = 0, 0
 
-    def write_head(file: Any) -> None:
-        write_array_header_1_0(file, {"descr": dtype_to_descr(found.dtype), "fortran_order": False, "shape": (n, d)})
+    def write_head(file: Any, dtype: Any) -> None:
+        write_array_header_1_0(file, {"descr": dtype_to_descr(dtype), "fortran_order": False, "shape": (n, d)})
 
     with save_file(path) as file:
         for _, found in points:
             if not n:
                 d = found.shape[1]
-                write_head(file)
+                write_head(file, found.dtype)
             file.write(found.tobytes())
             n += len(found)
         file.seek(0)
-        write_head(file)  # NumPy leaves room for a larger number of rows
+        write_head(file, found.dtype)  # NumPy leaves room for a larger number of rows
     return n, d
 
 
 def _write_table(
     kept: StoredModel, options: argparse.Namespace, blocks: RowBlocks, points: Points
 ) -> tuple[int, int]:
+    """Write a table of ids and points; raise where an id occurs twice."""
     from isthmus.io.tables.plan import IdRegister
     from isthmus.io.tables.write import write_blocks
 

@@ -75,6 +75,7 @@ class Embedding:
     spec: str
     embed: Callable[[list[str]], Any] | None = None
     rows: Any = None
+    # Of one row in the last call; empty before.
     seconds: list[float] = field(default_factory=list)
 
     @classmethod
