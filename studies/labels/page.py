@@ -121,7 +121,8 @@ names are what luck would give, as the mean over all ways to give the names.""",
 ## Every class labelled, at the paper's size
 
 20 source rows per class; 1, 3 or 5 labelled and 20 unlabelled target rows per class (fewer in small classes, so \
-that as many can be tested); at most 500 test rows.""",
+that as many can be tested); at most 500 test rows. Label transfer with the true source estimates the class shares, \
+its default now; the runs with corrupted sources were made before and assume equal ones, as the classes are.""",
     "real": """\
 ## Every class labelled, at real sizes
 
