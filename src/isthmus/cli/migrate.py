@@ -183,7 +183,8 @@ def parse_gate(text: str) -> tuple[str, float]:
     """Return the measure of --gate and the share that it has to reach."""
     found = re.fullmatch(r"(recall@1|recall@10|ndcg@10)=(0?\.\d+|0|1(?:\.0*)?)", text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"expected a measure and a value, such as recall@10=0.9, got {text!r:.60}")
+        expected = f"one of {', '.join(MEASURES)} and a value from 0 to 1, such as recall@10=0.9"
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r:.60}")
     return found[1], float(found[2])
 
 
