@@ -49,23 +49,26 @@ def main() -> int:
 
 
 def measure(n: int) -> dict[str, Any]:
-    """Match two tables of n persons each, in one thread."""
+    """Match two tables of n persons each, and choose the next question for a review, in one thread."""
     threads.pin()
     import pandas as pd
 
-    from isthmus import match
+    from isthmus import match, next_questions
 
     A, B, truth = make_persons(n)
     tables = pd.DataFrame(A), pd.DataFrame(B)
     before, start = _peak(), time.process_time()
     found = match(*tables)
-    seconds = time.process_time() - start
+    seconds, start = time.process_time() - start, time.process_time()
+    next_questions(found, 1)
+    question = time.process_time() - start
     right = int((truth[found.pairs[:, 0]] == found.pairs[:, 1]).sum())
     f1 = 2 * right / max(1, len(found) + int((truth >= 0).sum()))
     claimed = float(found.confidence.mean()) if len(found) else 0.0
     precision = right / max(1, len(found))
     figures = {"f1": round(f1, 4), "precision": round(precision, 4), "claimed": round(claimed, 4)}
     sizes = {"seconds": round(seconds, 1), "gigabytes": round(_peak(), 2), "tables": round(before, 2)}
+    figures["question"] = round(question, 3)
     return {"rows": n, "candidates": found.evidence.candidates, "ok": found.ok, **sizes, **figures} | {
         "software": machine.description()["software"]
     }
@@ -148,6 +151,8 @@ def render(found: list[dict[str, Any]]) -> str:
         sizes = f"{record['rows']:,}", f"{record['candidates']:,}", f"{record['seconds']:.1f}", exponent
         figures = (f"{record[name]:.3f}" for name in FIGURES)
         rows.append((*sizes, record["gigabytes"], record["tables"], *figures))
+    asked = [f"{r['question']:.3f} s with {r['rows']:,} rows" for r in found if "question" in r]
+    questions = f" The next question of a review (`next_questions`) takes {', '.join(asked)}." if asked else ""
     return f"""\
 # Matching two tables by their columns: processor time and memory by the number of rows
 
@@ -156,7 +161,7 @@ Made by `python -m benchmarks.linkage` from `benchmarks/linkage.jsonl`. Two regi
 surname, street, town, date of birth); three quarters of the persons of one are in the other, 15 % of the cells there
 lack a character and 3 % are empty. No pair is known. One thread; `match` alone, without reading the tables, whose
 memory is given apart. Features of candidates above 1 GB are on disk, and count as memory only while they are read.
-{found[0]["software"] if found else ""}.
+{found[0]["software"] if found else ""}.{questions}
 
 {lines.table((*head, *FIGURES), rows)}"""
 

@@ -131,8 +131,7 @@ fewer objects: 950 from German into English, 840 from French into German, 290 wi
 with mfeat and 850 with digits. 1, 3 or 10 target rows of each class are labelled. Accuracy is over the unlabelled \
 target rows of the fit; below it, that of rows held out. "The source's class shares" are one word of the source, \
 and often worth as much as the rest. Label transfer assumed equal shares here, or those of the source behind their \
-test; now it estimates them first. On development seeds (100 to 103, 10 labels) that adds 13 points on SNARE and \
-takes 1.0 from mfeat, whose classes are equal; digits and Reuters stay, Debian loses .2.""",
+test; now it estimates them first ([what that changes](research.md)).""",
 }
 
 

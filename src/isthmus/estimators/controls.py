@@ -446,8 +446,9 @@ class BalancedKMeans(LeadingAxesEstimator):
     components : sequence of int
         The numbers of axes, in multiples of the number of classes; at most the rank of the target rows.
     shares : {"auto", "uniform", "source", "labelled"} or array (C,)
-        The shares of the classes among the unlabelled rows, as in :class:`~isthmus.LabelTransfer`: equal ("auto",
-        "uniform"), those of the source, those that labelled rows support, or numbers in the order of ``classes_``.
+        The shares of the classes among the unlabelled rows: equal ("auto", "uniform"), those of the source, those
+        that labelled rows support ("labelled", as "auto" of :class:`~isthmus.LabelTransfer`), or numbers in the order
+        of ``classes_``.
         Means learn from guesses with these shares; new rows go to the nearest mean whatever their share.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
@@ -535,8 +536,9 @@ class SelfTrainedLDA(LeadingAxesEstimator):
     n_rounds : int
         How often the discriminants learn from their guesses.
     shares : {"auto", "uniform", "source", "labelled"} or array (C,)
-        The shares of the classes among the unlabelled rows, as in :class:`~isthmus.LabelTransfer`: equal ("auto",
-        "uniform"), those of the source, those that labelled rows support, or numbers in the order of ``classes_``.
+        The shares of the classes among the unlabelled rows: equal ("auto", "uniform"), those of the source, those
+        that labelled rows support ("labelled", as "auto" of :class:`~isthmus.LabelTransfer`), or numbers in the order
+        of ``classes_``.
         New rows are expected to have them too.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.

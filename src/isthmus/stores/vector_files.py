@@ -33,11 +33,11 @@ from isthmus.stores.store import (
 class VectorFile(Store):
     """Vectors in a file; metadata are in a second one with the ending .isthmus.json."""
 
-    library, extra = "numpy", "parquet"
+    module, extra = "numpy", "parquet"
 
     def __init__(self, address: str, columns: Columns) -> None:
         self.path, self.name, self.columns = Path(address), address, columns
-        self._library = import_extra(self.library, self.extra, "These files need")
+        self._module = import_extra(self.module, self.extra, "These files need")
         if not self.path.is_file():
             raise InputError(f"{show_path(self.path)}: expected a file, found none.")
         self._open()
@@ -120,14 +120,14 @@ class NumpyFile(VectorFile):
 class FaissFile(VectorFile):
     """Vectors in an index of FAISS, with or without ids."""
 
-    library, extra = "faiss", "faiss"
+    module, extra = "faiss", "faiss"
 
     def _open(self) -> None:
-        self._index = self._library.read_index(str(self.path))
+        self._index = self._module.read_index(str(self.path))
         self._flat, self.n = getattr(self._index, "index", self._index), int(self._index.ntotal)
         has_ids = hasattr(self._index, "id_map")
-        self._ids = self._library.vector_to_array(self._index.id_map) if has_ids else np.arange(self.n)
-        kind = type(self._library.downcast_index(self._flat)).__name__
+        self._ids = self._module.vector_to_array(self._index.id_map) if has_ids else np.arange(self.n)
+        kind = type(self._module.downcast_index(self._flat)).__name__
         if "Flat" not in kind or "IVF" in kind:
             self.warning = "the vectors of this index are read back with an error; the new index is flat."
 
@@ -139,11 +139,11 @@ class FaissFile(VectorFile):
 
     def write(self, file: Any, staged: StagedVectors) -> None:
         """Write a flat index."""
-        index = self._library.IndexFlat(staged.dimension, self._index.metric_type)
-        index = self._library.IndexIDMap(index) if hasattr(self._index, "id_map") else index
+        index = self._module.IndexFlat(staged.dimension, self._index.metric_type)
+        index = self._module.IndexIDMap(index) if hasattr(self._index, "id_map") else index
         for block, vectors in zip(self.blocks(), staged.blocks(), strict=True):
             index.add_with_ids(vectors, np.array(block.ids)) if hasattr(index, "id_map") else index.add(vectors)
-        file.write(self._library.serialize_index(index).tobytes())
+        file.write(self._module.serialize_index(index).tobytes())
 
 
 class ArrowStore(Store):
@@ -196,10 +196,10 @@ class ArrowStore(Store):
 class ParquetFile(ArrowStore, VectorFile):
     """Vectors in a column of a .parquet file."""
 
-    library = "pyarrow.parquet"
+    module = "pyarrow.parquet"
 
     def _open(self) -> None:
-        self._rows = self._library.ParquetFile(self.path)
+        self._rows = self._module.ParquetFile(self.path)
         self.check_vector_column(self._rows.schema_arrow.names)
         self.n = self._rows.metadata.num_rows
 
@@ -215,7 +215,7 @@ class ParquetFile(ArrowStore, VectorFile):
     def write(self, file: Any, staged: StagedVectors) -> None:
         """Write all columns, with other vectors."""
         schema, batches = self.replace_vectors(zip(self.blocks(), staged.blocks(), strict=True), staged.dimension)
-        with self._library.ParquetWriter(file, schema) as writer:
+        with self._module.ParquetWriter(file, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
 
