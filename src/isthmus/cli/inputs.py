@@ -183,7 +183,9 @@ def read_inputs(
     if new_plan:
         texts = [plan.to_toml(name) for plan, name in zip(plans, names, strict=True)]
         if hasattr(options, "shared"):
-            texts.append(_write_shared(_pair_columns(tables, plans, options)))
+            found = _pair_columns(tables, plans, options)
+            # Without the section, columns are detected when the plan is read; an empty one forbids all.
+            texts += [_write_shared(found)] * (bool(found.pairs) or not found)
         write_whole(options.plan, "\n".join(texts).encode())
         screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
@@ -343,8 +345,8 @@ def shared_columns(
     """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
     found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
     hint = f"; use --shared A=B if column A of {first.table.path} means the same as column B of {second.table.path}"
-    screen.say(f"shared: {found.describe_pairs() if found.pairs else 'none' + hint * (not options.no_shared)}")
-    return found if found.pairs else None
+    screen.say(f"shared: {found.describe_pairs()}{hint * (not found.pairs and not options.no_shared)}")
+    return found or None
 
 
 def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argparse.Namespace) -> SharedColumns:

@@ -169,7 +169,7 @@ def _list_rows(rows: list[list[int]], sides: Sides, texts: Texts) -> dict[str, A
 
 def _find_texts(sides: Sides, shared: SharedColumns | None, found: Any) -> Texts:
     """Return the column of either file that shows a row best: the shared words of most weight, or the first text."""
-    if shared is not None:
+    if shared is not None and shared.pairs:
         weighed = {name: -k for k, name in enumerate(getattr(found.evidence, "fields", ()))}
 
         def rank(pair: tuple[str, str]) -> tuple[bool, int]:

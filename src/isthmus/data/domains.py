@@ -355,7 +355,7 @@ def check_shared_evidence(
         if (shared.n_source, shared.n_target) != (n, m):
             got = f"{shared.n_source} and {shared.n_target}"
             raise InputError(f"shared: expected columns of {n} and {m} rows, as the tables have, got {got}.")
-        return shared if shared.pairs else None
+        return shared or None
     return _check_shared_features(shared, n, m)
 
 

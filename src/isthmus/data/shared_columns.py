@@ -26,6 +26,7 @@ LEAST_OVERLAP = 0.2
 FEWEST_ROWS = 4
 # A number is one word, with its fraction.
 WORD, FRACTION = re.compile(r"\d+(?:[.,]\d+)+|\w+"), re.compile(r"\d+[.,]\d+")
+LETTER = re.compile(r"[^\W\d_]")
 # Columns of other names: the least number of different words, of a column of numbers the least share of these.
 FEWEST_WORDS, MOSTLY, LEAST_DIFFERENT = 3, 0.9, 0.5
 # Measurements of other names: the least share of values that are close to one of the other column, at most this share
@@ -48,6 +49,8 @@ class SharedColumns:
         All columns of either table, of n and m cells; "" where a cell has no value.
     pairs : tuple of (str, str)
         A column of the source and one of the target that mean the same, for each shared column.
+    whole_rows : bool
+        Whether rows are compared by all their words, also where no columns are paired.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class SharedColumns:
     source: Mapping[str, Cells]
     target: Mapping[str, Cells]
     pairs: ColumnPairs
+    whole_rows: bool = True
 
     @classmethod
     def of(cls, source: Any, target: Any, shared: Any = AUTO) -> SharedColumns:
@@ -70,8 +74,13 @@ class SharedColumns:
         if isinstance(shared, str):
             if shared != AUTO:
                 raise InputError(f'shared: expected "auto" or pairs of column names, got {shared!r}.')
-            return cls(*tables, pair_columns(*tables))
-        return cls(*tables, _check_column_pairs(shared, *tables))
+            pairs = pair_columns(*tables)
+            return cls(*tables, pairs, bool(pairs) or all(map(_has_words, tables)))
+        pairs = _check_column_pairs(shared, *tables)
+        return cls(*tables, pairs, bool(pairs))
+
+    def __bool__(self) -> bool:
+        return bool(self.pairs) or self.whole_rows
 
     def describe_pairs(self) -> str:
         """Return the pairs of columns with the reasons for them.
@@ -83,7 +92,11 @@ class SharedColumns:
         'Title = title (same name), maker = brand (similar content)'
         """
         why = {True: "same name", False: "similar content"}
-        return ", ".join(f"{a} = {b} ({why[plain_name(a) == plain_name(b)]})" for a, b in self.pairs) or "none"
+        if not self.pairs:
+            return (
+                "whole rows only (no columns of the same name or of similar content)" if self.whole_rows else "none"
+            )
+        return ", ".join(f"{a} = {b} ({why[plain_name(a) == plain_name(b)]})" for a, b in self.pairs)
 
     @property
     def n_source(self) -> int:
@@ -94,6 +107,13 @@ class SharedColumns:
     def n_target(self) -> int:
         """The number of rows of the target."""
         return len(next(iter(self.target.values()), ()))
+
+    def join_rows(self) -> tuple[list[str], list[str]]:
+        """Return the cells of each row of the source, and of the target, as one text."""
+        source, target = (
+            [" ".join(cells) for cells in zip(*table.values(), strict=True)] for table in (self.source, self.target)
+        )
+        return source, target
 
     def shuffle_words(self, rng: Generator) -> SharedColumns:
         """Return a control: the words of each column of the target are dealt to its cells at random."""
@@ -157,6 +177,13 @@ def plain_name(name: str) -> str:
     'givenname'
     """
     return re.sub(r"[\W_]+", "", clean_text(name)) or name
+
+
+def _has_words(table: Mapping[str, Cells]) -> bool:
+    """Return whether a column has different cells with letters for most rows."""
+    with_letters = ([cell for cell in cells if LETTER.search(cell)] for cells in table.values())
+    rows = len(next(iter(table.values()), ()))
+    return any(2 * len({*cells}) > rows for cells in with_letters)
 
 
 def _says_something(cells: Cells) -> bool:

@@ -15,7 +15,7 @@ from isthmus.tasks.matching import fields, fusion
 from isthmus.tasks.matching.evidence import LinkageEvidence, judge_linkage
 from isthmus.tasks.matching.fields import TableComparer
 from isthmus.tasks.matching.fusion import find_misleading_fields, likeness
-from isthmus.tasks.matching.linkage import CandidateGraph, accept_by_expected_f1, fit_linkage
+from isthmus.tasks.matching.linkage import DEVIATIONS, CandidateGraph, accept_by_expected_f1, fit_linkage, limit_wrong
 
 NO_PAIRS = np.zeros((0, 2), np.intp)
 SYLLABLES = ["ba", "ke", "lo", "mi", "nu", "ra", "so", "ti", "vu", "ze", "pa", "do"]
@@ -126,6 +126,52 @@ def test_columns_of_other_names_are_found_by_their_content(products):
     A, B, true = products
     renamed = match(A, B.rename(columns={"name": "title", "description": "text", "price": "cost"}))
     assert min(score(renamed.pairs, true)) > 0.9
+
+
+@pytest.fixture(scope="module")
+def translated():
+    """Names in two made languages: words have the same stem, no whole word is shared, and columns have other names."""
+    rng = np.random.default_rng(101)
+    stems = ["".join(rng.choice(SYLLABLES, 4)) for _ in range(900)]
+    rows = [rng.choice(stems, 3) for _ in range(120)]
+    order = rng.permutation(len(rows))
+    A = pd.DataFrame({"name": [" ".join(f"{stem}o" for stem in row) for row in rows]})
+    B = pd.DataFrame({"label": [" ".join(f"{stem}ung" for stem in rows[k]) for k in order]})
+    return A, B, np.column_stack([order, np.arange(len(order))])
+
+
+def test_texts_without_a_common_word_or_column_name_are_compared_as_whole_rows(translated):
+    A, B, true = translated
+    columns = SharedColumns.of(A, B)
+    assert columns
+    assert columns.pairs == ()
+    found = match(A, B)
+    precision, recall = score(found.pairs, true)
+    assert found.ok, found
+    assert min(precision, recall) > 0.8
+    assert found.linkage.fields[0] == "whole row"
+
+
+@pytest.mark.parametrize("shared", [None, []])
+def test_whole_rows_are_not_compared_where_the_user_forbids_it(translated, shared):
+    A, B, _ = translated
+    assert match(A, B, shared=shared).linkage is None
+
+
+def test_numbers_of_other_names_are_not_compared_as_whole_rows():
+    rng = np.random.default_rng(102)
+    A, B = (pd.DataFrame({name: rng.integers(0, 900, 60)}) for name in ("length", "count"))
+    assert not SharedColumns.of(A, B)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.floats(0, 50), st.floats(0, 50)), min_size=1, max_size=40))
+def test_no_more_wrong_matches_are_expected_than_there_are_matches(densities):
+    total, wrong = np.array(densities).T
+    factor = limit_wrong(total, wrong)
+    matches, expected = np.cumsum(total), factor * np.cumsum(wrong)
+    assert 0.0 <= factor <= 1.0
+    assert (expected <= np.maximum(matches + DEVIATIONS * np.sqrt(matches) + DEVIATIONS**2, 5.0) + 1e-9).all()
 
 
 @pytest.mark.slow

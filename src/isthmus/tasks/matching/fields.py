@@ -7,7 +7,7 @@ mark whether both rows have that field at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from tempfile import TemporaryFile
@@ -114,7 +114,7 @@ class TableComparer:
     @classmethod
     def of(cls, columns: SharedColumns) -> TableComparer:
         """Weigh the terms of whole rows and of shared columns."""
-        rows = _join_cells(columns.source, columns.n_source), _join_cells(columns.target, columns.n_target)
+        rows = columns.join_rows()
         compared = tuple(
             Field.of(columns.source[a], columns.target[b], a if a == b else f"{a} ~ {b}") for a, b in columns.pairs
         )
@@ -176,10 +176,6 @@ class TableComparer:
         order = rng.permutation(self.shape[side])[: 2 * most]
         both = SharedColumns(table, table, tuple(dict.fromkeys(own)))
         return TableComparer.of(both.among(order[: len(order) // 2], order[len(order) // 2 :]))
-
-
-def _join_cells(table: Mapping[str, Cells], n: int) -> list[str]:
-    return [" ".join(cells) for cells in zip(*table.values(), strict=True)] if table else [""] * n
 
 
 class _FeatureTable:

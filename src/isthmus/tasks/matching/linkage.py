@@ -6,8 +6,9 @@ r"""Linkage: weights of agreeing fields without labels, probabilities of matches
 2. **Probabilities.** A pair competes with the other candidates of both its rows:
    :math:`c = e - \log(1 + \sum_{rivals} \exp e)`. The best other candidate of a matched row is what the row would
    have had without its partner. So the density of wrong matches at c is that of these runners-up, times the number
-   of rows without a partner over the number with one, plus the share of true pairs that score lower. One minus its
-   ratio to the density of all matches, made monotone, is the probability.
+   of rows without a partner over the number with one, plus the share of true pairs that score lower; up to no score
+   can there be more wrong matches than matches. One minus the ratio of both densities, made monotone, is the
+   probability.
 3. **Acceptance.** The pairs of highest expected F1 whose probability is at least one half.
 """
 
@@ -46,6 +47,8 @@ FIXED_POINT, CHANGE = 100, 1e-4
 FEWEST_MATCHES = 10
 # With fewer known pairs, their scores say nothing about the scores of true pairs.
 FEWEST_KNOWN = 10
+# Fewer wrong matches than this are not limited; by how many deviations counts may exceed what is expected.
+FEWEST_WRONG, DEVIATIONS = 5.0, 2.0
 # The least probability of an accepted match.
 LEAST_PROBABILITY = 0.5
 
@@ -361,6 +364,7 @@ def estimate_probabilities(
         for side, (match, found) in zip(sides, runners_up, strict=True):
             alone = max(rows[side] - count, 0.0) / count
             wrong += grid.density(found, weights[match]) * (alone + lower) / len(sides)
+        wrong *= limit_wrong(total, wrong)
         share = 1.0 - np.minimum(wrong / np.maximum(total, 1e-12), 5.0)
         curve = monotone.fit(grid.points, share, sample_weight=total + 1e-9 * total.max()).predict(grid.points)
         new = np.interp(own, grid.points, curve)
@@ -368,6 +372,18 @@ def estimate_probabilities(
             break
         p = 0.5 * (p + new)
     return matches, p
+
+
+def limit_wrong(total: FloatArray, wrong: FloatArray) -> float:
+    """Return the factor, at most 1, by which expected wrong matches stay below all matches up to any score.
+
+    Rows of little evidence have weaker runners-up than the sure matches from which wrong ones are extrapolated, so
+    that more of them can be expected than there are matches. Counts may exceed their expectation by chance.
+    """
+    matches, expected = np.cumsum(total), np.cumsum(wrong)
+    most = matches + DEVIATIONS * np.sqrt(matches) + 0.5 * DEVIATIONS**2
+    enough = expected > FEWEST_WRONG
+    return float(min(1.0, (most[enough] / expected[enough]).min(initial=1.0)))
 
 
 def find_runners_up(

@@ -21,6 +21,7 @@ chance were shuffled, and are not used.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -60,8 +61,14 @@ CHARACTERS, MOSTLY = (3, 5), 0.8
 
 
 def make_shared_features(columns: SharedColumns) -> SharedFeatures:
-    """Return shared columns as features of unit length: z-scores of numbers, and terms of all texts together."""
-    texts, numbers = [], []
+    """Return shared columns as features of unit length: z-scores of numbers, and terms of all texts together.
+
+    Where no columns are paired, the terms are those of whole rows.
+    """
+    texts: list[tuple[Sequence[str], Sequence[str]]] = []
+    numbers = []
+    if not columns.pairs:
+        texts = [columns.join_rows()]
     for a, b in columns.pairs:
         both = np.array([parse_number(cell) for cell in (*columns.source[a], *columns.target[b])])
         known, n = np.isfinite(both), len(columns.source[a])
