@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from isthmus._core.threads import sum_over_items
-from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, is_sparse
 from isthmus.exceptions import InputError
 
 # Rows that are worked on at once: their products stay in the cache.
@@ -56,9 +56,8 @@ class Rows(Protocol):
         """
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class ArrayRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class ArrayRows(ShortRepr):
     """Rows in an array or a memory map, of single or double precision; nothing is copied but what is drawn.
 
     Sums are made by as many threads as BLAS may use (:mod:`isthmus._core.threads`).

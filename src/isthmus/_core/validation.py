@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, fields  # noqa: F401  (the first for an example)
 from difflib import get_close_matches
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,6 @@ IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 # A dense two-dimensional float array or a SciPy CSR matrix.
 Matrix: TypeAlias = Any
-Class = TypeVar("Class", bound=type)
 
 # Products of four features, as a Hessian has them, stay numbers between these.
 SMALLEST, LARGEST = 1e-60, 1e60
@@ -378,24 +377,20 @@ def show_value(value: Any, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def short_repr(cls: Class) -> Class:
-    """Decorate a dataclass: its representation is one short line, whatever it holds.
+class ShortRepr:
+    """The representation of dataclasses (with ``repr=False``): one short line, whatever they hold.
 
     Examples
     --------
-    >>> @short_repr
-    ... @dataclass
-    ... class Points:
+    >>> @dataclass(repr=False)
+    ... class Points(ShortRepr):
     ...     X: Any
     ...     name: str = "a"
     >>> Points(np.zeros((5000, 3)))
     Points(X=array of shape (5000, 3), name='a')
     """
 
-    def represent(self: Any) -> str:
+    def __repr__(self: Any) -> str:
         parts = (f"{each.name}={show_value(getattr(self, each.name))}" for each in fields(self) if each.repr)
         text = f"{type(self).__name__}({', '.join(parts)})"
         return text if len(text) <= LONGEST_REPR else f"{text[: LONGEST_REPR - 2]}…)"
-
-    setattr(cls, "__repr__", represent)  # noqa: B010  (mypy takes no assignment)
-    return cls

@@ -26,11 +26,11 @@ from isthmus._core.validation import (
     FloatArray,
     IntArray,
     Matrix,
+    ShortRepr,
     as_labels,
     check_length,
     find_classes,
     is_sparse,
-    short_repr,
     show_value,
 )
 from isthmus.exceptions import InputError, import_extra
@@ -86,9 +86,8 @@ def partitions(array: Any) -> list[Any]:
     return list(array.to_delayed().ravel())
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class DaskRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class DaskRows(ShortRepr):
     """Rows in the partitions of a Dask array, and their codes in those of another.
 
     Sums are made by whatever Dask has for a scheduler: threads of this process, or the workers of a

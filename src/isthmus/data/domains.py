@@ -20,6 +20,7 @@ from isthmus._core.validation import (
     FloatArray,
     IntArray,
     Matrix,
+    ShortRepr,
     as_labels,
     check_length,
     check_magnitude,
@@ -29,7 +30,6 @@ from isthmus._core.validation import (
     encode_both,
     is_frame,
     is_unlabelled,
-    short_repr,
     show_value,
 )
 from isthmus.data.blocks import check_labelled_rows, check_plain_rows
@@ -50,9 +50,8 @@ LIGHTEST, HEAVIEST = 1e-6, 1e6
 NO_PAIRS = "pairs: expected at least one pair, got none."
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Domain:
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain(ShortRepr):
     """One collection: rows X (n, d), label codes y (n,) with -1 for none, and the names of its columns.
 
     X is a matrix, or :class:`~isthmus._core.rows.Rows`. Labelled rows in blocks bring their codes: y is empty then.
@@ -74,18 +73,16 @@ class Domain:
         return np.flatnonzero(self.y != UNLABELLED)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SharedFeatures:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedFeatures(ShortRepr):
     """Features that both domains have: rows (n_s, k) of the source and (n_t, k) of the target."""
 
     source: Matrix
     target: Matrix
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Split:
+@dataclass(frozen=True, eq=False, repr=False)
+class Split(ShortRepr):
     """A split of a source and a target domain, as row numbers of each part."""
 
     # Rows of the source, all of them labelled.
@@ -98,9 +95,8 @@ class Split:
     test: IntArray
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class KnownPairs:
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownPairs(ShortRepr):
     """Rows of a source and of a target that are the same object.
 
     Parameters
@@ -188,9 +184,8 @@ class KnownPairs:
                 raise InputError(f"pairs: expected each row in one pair at most, got {got}.")
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class TwoDomains:
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoDomains(ShortRepr):
     """A source and a target, the classes that their codes count through, known pairs and shared features."""
 
     source: Domain

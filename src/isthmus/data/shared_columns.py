@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.validation import FloatArray, IntArray, column_names, short_repr, show_value
+from isthmus._core.validation import FloatArray, IntArray, ShortRepr, column_names, show_value
 from isthmus.data.cells import choose_number_parser, clean_text
 from isthmus.exceptions import InputError
 
@@ -37,9 +37,8 @@ Cells = tuple[str, ...]
 ColumnPairs = tuple[tuple[str, str], ...]
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SharedColumns:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedColumns(ShortRepr):
     """The cells of two tables as cleaned text, and the columns that mean the same.
 
     Parameters

@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from isthmus._core.threads import cap_methods
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, as_dense, check_number, is_sparse
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.data.shared_columns import find_common_columns
 from isthmus.estimators.base import TrainingData, warn_about_data
@@ -49,9 +49,8 @@ DENSE = 0.1
 BothWays = tuple[FloatArray, FloatArray]
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SharedBlock:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedBlock(ShortRepr):
     """What rows of both domains have in common, as points: standardized numbers, and terms of texts.
 
     The terms of a row weigh (1 + log count) · idf. Their signed weights are added up in fewer columns, which keeps
@@ -138,8 +137,7 @@ def own_columns(X: Matrix, places: IntArray, n_terms: int) -> Matrix:
 
 
 @cap_methods
-@short_repr
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SharedSpace(CommonSpace):
     """A learned common space with the points of a shared block next to its own.
 

@@ -15,6 +15,7 @@ from isthmus._core.validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    ShortRepr,
     as_dense,
     as_labels,
     check_length,
@@ -22,7 +23,6 @@ from isthmus._core.validation import (
     check_number,
     is_sparse,
     is_unlabelled,
-    short_repr,
 )
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.exceptions import InputError
@@ -81,9 +81,8 @@ def score_predictions(y_true: Any, y_predicted: Any, name: str, of: str) -> floa
     return float(np.mean(_equal(true, predicted)))
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class ClassScores:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassScores(ShortRepr):
     """Accuracy, confusion matrix, and recall and precision per class of some predictions.
 
     Parameters
@@ -164,9 +163,8 @@ def score_classes(
     return ClassScores(tuple(place), confusion, correct)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Reliability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reliability(ShortRepr):
     """The curve of a calibration: rows by the probability that was claimed for them, in bins of equal width.
 
     Parameters

@@ -19,10 +19,10 @@ from isthmus._core.validation import (
     FloatArray,
     IntArray,
     Matrix,
+    ShortRepr,
     check_choice,
     check_matrix,
     check_number,
-    short_repr,
     show_value,
 )
 from isthmus.exceptions import InputError
@@ -38,9 +38,8 @@ QUERY_BLOCK = 1024
 
 
 @cap_methods
-@short_repr
-@dataclass(frozen=True, eq=False)
-class CommonSpace:
+@dataclass(frozen=True, eq=False, repr=False)
+class CommonSpace(ShortRepr):
     r"""Two linear maps into one space, where rows of two domains are compared.
 
     .. math::

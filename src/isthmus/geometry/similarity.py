@@ -31,7 +31,7 @@ from scipy.stats import rankdata, spearmanr
 from sklearn.preprocessing import normalize
 
 from isthmus._core.linalg import PrincipalAxes, normalize_rows, principal_axes, squared_norms
-from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, ShortRepr, as_dense, is_sparse
 from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace, top_k
@@ -492,9 +492,8 @@ def find_best(scores: Scores | FloatArray, hide: float = 0.0, rng: Generator | N
     return Best(j, i, score, highest)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Background:
+@dataclass(frozen=True, eq=False, repr=False)
+class Background(ShortRepr):
     """Points of either domain against which hubness is measured.
 
     They are rows of the fit, so that a row's rank does not depend on which other rows are searched at the same time.

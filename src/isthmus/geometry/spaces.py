@@ -27,7 +27,7 @@ from isthmus._core.linalg import (
     principal_axes,
     squared_norms,
 )
-from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, ShortRepr, as_dense, is_sparse
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.kernels import (
@@ -71,9 +71,8 @@ class FeatureSpace:
         return np.eye(self.n_features)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class KernelSpace:
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelSpace(ShortRepr):
     r"""The span of anchors under a kernel: :math:`c(x) = L^{-1} k(\text{anchors}, x)`.
 
     Parameters

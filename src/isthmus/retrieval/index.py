@@ -26,12 +26,12 @@ from isthmus._core.validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    ShortRepr,
     as_labels,
     check_choice,
     check_length,
     check_number,
     is_unlabelled,
-    short_repr,
     show_value,
 )
 from isthmus.data.blocks import as_partitions
@@ -51,9 +51,8 @@ FORMAT, VERSION = "isthmus index", 1
 LONGEST_HEADER = 2**24
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Matches:
+@dataclass(frozen=True, eq=False, repr=False)
+class Matches(ShortRepr):
     """The nearest rows of an index for each query, the nearest first.
 
     Where fewer than k rows can be found, the remaining entries of a row hold the id -1 (None where ids are text), the

@@ -18,11 +18,11 @@ from isthmus._core.validation import (
     UNLABELLED,
     FloatArray,
     IntArray,
+    ShortRepr,
     check_choice,
     check_magnitude,
     check_matrix,
     is_sparse,
-    short_repr,
     show_value,
 )
 from isthmus.data.blocks import Partitions
@@ -153,9 +153,8 @@ REFERENCES = (*DOMAINS, "both")
 BLOCK = 2**16
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class References:
+@dataclass(frozen=True, eq=False, repr=False)
+class References(ShortRepr):
     """Points of a common space that others are compared with: those of the source, then those of the target.
 
     They are the labelled rows of either domain, or all of its rows where none is labelled.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, check_choice, short_repr
+from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, ShortRepr, check_choice
 from isthmus.evidence.scores import mean_average_precision, precision_at_k
 from isthmus.exceptions import InputError
 from isthmus.study.records import SCHEME, fingerprint
@@ -31,9 +31,8 @@ SETTINGS = {
 }
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Fit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(ShortRepr):
     """A fitted model and the rows of its trial: :class:`TrialRows`, or whatever the task takes."""
 
     model: Any
@@ -81,9 +80,8 @@ def predict_by_target_rows(model: Any, rows: TrialRows, X: Matrix) -> NDArray[An
     return np.asarray(rows.y_target[rows.labelled][distances.argmin(axis=1)])
 
 
-@short_repr
-@dataclass(frozen=True)
-class Entrant:
+@dataclass(frozen=True, repr=False)
+class Entrant(ShortRepr):
     """A system in a study, and the columns of the results table that one fit of it fills.
 
     Parameters

@@ -38,14 +38,13 @@ from scipy.linalg.blas import dsyrk, dtrmm, ssyrk, strmm
 
 from isthmus._core.linalg import principal_axes
 from isthmus._core.rows import ArrayRows, Rows, sample_systematically
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, as_dense, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class BlockProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class BlockProblem(ShortRepr):
     """The convex problem of :class:`~isthmus.solvers.logdet.LogDetProblem`, for pairs across two domains in blocks.
 
     Parameters
@@ -267,9 +266,8 @@ class BlockMetric:
         return rows
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class ReducedProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReducedProblem(ShortRepr):
     """The problem without its source rows, in an orthonormal basis: small, and the same for every block."""
 
     target: FloatArray  # Y (n_l, q).

@@ -46,7 +46,7 @@ import scipy.linalg as sla
 from isthmus._core.linalg import conjugate_gradients
 from isthmus._core.rows import Rows
 from isthmus._core.threads import map_over_items, single_threaded_blas, sum_over_items
-from isthmus._core.validation import FloatArray, IntArray, Matrix, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks.problem import (
     PairBounds,
@@ -425,9 +425,8 @@ MOST_SINGLE = 1024
 FAR, FAR_BEND = 1e-2, 0.25
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class MetricPoint(Point):
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricPoint(ShortRepr, Point):
     """A metric, its value, and the gap that its own multipliers prove."""
 
     problem: Any
