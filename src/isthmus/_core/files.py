@@ -176,11 +176,8 @@ def sync_folder(folder: Path) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        warn(
-            f"{show_path(folder)}: files were written, but the folder could not be synchronised with the disc "
-            f"({error.strerror}); a power failure may undo that.",
-            UserWarning,
-        )
+        what = f"could not be synchronised with the disc ({error.strerror}); a power failure may undo the writing"
+        warn(f"{show_path(folder)}: {what}.", UserWarning)
 
 
 def _is_same_file(path: Path, device: int, inode: int) -> bool:
@@ -331,20 +328,24 @@ def _put_in_place(unfinished: Path, where: Path, names: tuple[str, ...]) -> None
         else:
             sync_folder(where.parent)
             return
-    with _lock_folder(where):
+    with lock_folder(where):
         _replace_files(unfinished, where, names)
     sync_folder(where)
 
 
 @contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
-    """Wait for other programs that replace files of a folder, so that all files are of one of them."""
+def lock_folder(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Lock a folder against other programs that replace its files; without ``wait``, raise where one does."""
     descriptor = -1
     try:
         # Windows and some network file systems have no locks, and some folders can't be opened.
         with suppress(OSError, AttributeError):
             descriptor = os.open(folder, os.O_RDONLY)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                expected = "a folder that no other run is writing to"
+                raise InputError(f"{show_path(folder)}: expected {expected}, got one that is in use.") from None
         yield
     finally:
         # Nothing was opened, or the files are in place and a lock that was not freed in time is no error.

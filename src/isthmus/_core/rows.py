@@ -86,9 +86,7 @@ class ArrayRows(ShortRepr):
         form = self.X.format if is_sparse(self.X) else None
         if len(shape) != 2 or dtype is None or dtype.kind != "f" or form not in (None, "csr"):
             kind = type(self.X).__name__ if dtype is None else f"{dtype}{f' in {form.upper()}' if form else ''}"
-            raise InputError(
-                f"X: expected a two-dimensional array or CSR matrix of floats, got {kind} of shape {shape}."
-            )
+            raise InputError(f"X: expected a two-dimensional array or CSR of floats, got {kind} of shape {shape}.")
         if self.codes is None:
             object.__setattr__(self, "codes", np.broadcast_to(np.uint8(0), shape[:1]))
         if np.shape(self.codes) != shape[:1] or np.asarray(self.codes[:0]).dtype.kind not in "iu":

@@ -134,8 +134,8 @@ def check_moments(mean: FloatArray, variances: FloatArray, name: str) -> None:
 
 
 def _magnitude_error(name: str, got: str, smallest: float = SMALLEST) -> InputError:
-    expected = f"features whose largest is between {smallest:.0e} and {LARGEST:.0e}"
-    return InputError(f"{name}: expected {expected}, got {got}; scale them first.")
+    limits = f"{smallest:.0e} and {LARGEST:.0e}"
+    return InputError(f"{name}: expected features whose largest is between {limits}, got {got}; scale them first.")
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -153,9 +153,7 @@ def check_column_names(X: Any, name: str) -> None:
     """Raise where two columns of a data frame have one name."""
     repeated = [column for column, count in Counter(column_names(X) or ()).items() if count > 1]
     if repeated:
-        raise InputError(
-            f"{name}: expected columns with different names, got {repeated[0]!r} more than once; rename one."
-        )
+        raise InputError(f"{name}: expected different column names, got {repeated[0]!r} twice; rename one.")
 
 
 def check_same_columns(X: Any, fitted: tuple[str, ...] | None, name: str) -> None:

@@ -161,10 +161,7 @@ def _find_pairs(path: Path | None, source: InputFile, target: InputFile, screen:
         return pairs
     pairs = pair_by_id(source, target, screen)
     if pairs is None:
-        raise InputError(
-            "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
-            "got none of these."
-        )
+        raise InputError("fit: expected labels in both files (--label), known pairs (--pairs) or common ids (--id).")
     return pairs
 
 

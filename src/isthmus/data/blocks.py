@@ -255,9 +255,7 @@ def fetch_rows(parts: Sequence[Any]) -> ArrayRows:
 def stack_rows(parts: Sequence[Matrix]) -> Matrix:
     """Return the rows of several blocks as one; raise unless all are dense or all are sparse."""
     if len({is_sparse(part) for part in parts}) > 1:
-        raise InputError(
-            "X: expected partitions that are all dense or all CSR, got both; convert them by map_blocks."
-        )
+        raise InputError("X: expected partitions that are all dense or all CSR, got both; use map_blocks.")
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 

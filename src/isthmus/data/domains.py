@@ -282,13 +282,8 @@ class TwoDomains(ShortRepr):
         if pairs is not None and known is None:
             sides = names[0].removeprefix("X_"), names[1].removeprefix("X_")
             known = as_pairs(pairs, n, m, fewest=fewest_pairs, one_to_one=one_to_one, needs=pairs_for, names=sides)
-        return cls(
-            Domain(Xs, source),
-            Domain(Xt, target),
-            classes,
-            known,
-            check_shared_evidence(shared, X_source, X_target, n, m),
-        )
+        shared = check_shared_evidence(shared, X_source, X_target, n, m)
+        return cls(Domain(Xs, source), Domain(Xt, target), classes, known, shared)
 
     @classmethod
     def _of_labelled_blocks(cls, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> TwoDomains:
@@ -322,9 +317,7 @@ def _check_any_label(target: IntArray) -> None:
 def _check_pairs_in_order(pairs: Any, n: int, m: int, fewest: int, needs: str) -> KnownPairs:
     """Return pairs of row i and row i, which is all that rows in blocks can be paired by."""
     if not isinstance(pairs, KnownPairs) and not (isinstance(pairs, str) and pairs == ROWS):
-        raise InputError(
-            f'pairs: expected "rows" or KnownPairs of them with rows in blocks, got {show_value(pairs)}.'
-        )
+        raise InputError(f'pairs: expected "rows" or KnownPairs with rows in blocks, got {show_value(pairs)}.')
     known = as_pairs(ROWS, n, m, fewest=fewest, needs=needs)
     if isinstance(pairs, str):
         return known
@@ -348,8 +341,8 @@ def check_shared_evidence(
         shared = SharedColumns.of(X_source, X_target, shared)
     if isinstance(shared, SharedColumns):
         if (shared.n_source, shared.n_target) != (n, m):
-            got = f"{shared.n_source} and {shared.n_target}"
-            raise InputError(f"shared: expected columns of {n} and {m} rows, as the tables have, got {got}.")
+            got = f"{shared.n_source} and {shared.n_target} rows"
+            raise InputError(f"shared: expected columns of {n} and {m} rows, got {got}.")
         return shared if shared.pairs else None
     return _check_shared_features(shared, n, m)
 

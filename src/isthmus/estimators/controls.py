@@ -338,10 +338,8 @@ class TargetOnly(TargetEstimator):
             try:
                 classifier.fit(target.X[rows], target.y[rows])
             except (TypeError, ValueError) as error:  # what a classifier of the user's refuses becomes one sentence
-                name, reason = type(classifier).__name__, " ".join(str(error).split())[:200]
-                raise InputError(
-                    f"classifier: expected one that takes the labelled target rows, got {name}: {reason}"
-                ) from error
+                reason = f"{type(classifier).__name__}: {' '.join(str(error).split())[:200]}"
+                raise InputError(f"classifier: expected one that takes the target rows, got {reason}") from error
         return {"classifier_": classifier}
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:

@@ -57,15 +57,12 @@ class Projection(MetricEstimator, KernelParameters):
         """Return the common space and the attributes; at unit length, points are seen from a mean (k,) of rows."""
         # A tie at the cut makes the kept direction arbitrary: another BLAS may return another one.
         if found.tied:
+            k = len(found.values)
             warn(
-                f"n_components: direction {len(found.values)} has the eigenvalue of the next one; which of them is "
-                "kept is arbitrary."
+                f"n_components: directions {k} and {k + 1} have the same eigenvalue; the choice is arbitrary."
             )
         if found.residual > CERTIFIED:
-            warn(
-                f"residual_: the directions solve their problem up to a part of {found.residual:.1e} only; these "
-                "rows say too little, and the directions are hardly more than rounding."
-            )
+            warn(f"residual_: the directions have a relative residual of {found.residual:.1e}: mostly rounding.")
         spaces, W = (joint.source.space, joint.target.space), np.vstack([found.source, found.target])
         unit: dict[str, Any] = {"offsets": -np.vstack([mean, mean]), "parts": (W.shape[1],)}
         space = CommonSpace(*spaces, W, projected=True, **({} if self.points == "plain" else unit))
@@ -504,9 +501,7 @@ class CDSPP(Projection, BlockEstimator):
         A_s, A_t = (S - M @ M.T + self.regularization * np.eye(len(M)) for S, M in sides)
         found = CoupledProblem((A_s, A_t), (M_s, M_t)).directions()
         if not len(found.values):
-            raise InputError(
-                "X_source: expected sums of classes that are not zero in both domains, got only zeros in one."
-            )
+            raise InputError("X_source: expected class sums that are not zero in either domain, got zeros in one.")
         return found.leading(self._size(len(found.values), len(found.values)))
 
 
@@ -650,9 +645,7 @@ def _drop_constant_direction(found: JointDirections, rows: Both, k: int) -> Join
     sizes = np.sqrt((points**2).mean(axis=0))
     left = found.without(points.std(axis=0) <= CONSTANT * sizes)
     if not len(left.values):
-        raise InputError(
-            "X_source: expected rows that differ from each other, got none that any direction tells apart."
-        )
+        raise InputError("X_source: expected rows that differ, got rows that are equal along every direction.")
     return left.leading(min(k, len(left.values)))
 
 
@@ -746,9 +739,7 @@ class HeMap(Projection):
         S, T = take_paired_rows(joint) if joint.pairs is not None else pair_rows_by_label(joint)
         most = min(len(principal_axes(X, centre=False).deviations) for X in (S, T))
         if most < 1:
-            raise InputError(
-                "X_source: expected paired rows that are not zero in both domains, got only zeros in one."
-            )
+            raise InputError("X_source: expected paired rows that are not zero, got only zeros in one domain.")
         shared = SharedCoordinates.of(S, T, self.similarity_weight)
         if not len(shared.values):
             raise InputError("pairs: expected rows that vary together, got pairs that agree in nothing.")

@@ -110,10 +110,8 @@ class MomentPairs(JointSpace):
     def of_pairs(cls, pairs: RowPairs, spaces: tuple[Space, Space], n_classes: int) -> MomentPairs:
         """Return few pairs for all pairs of rows in the coordinates of two spaces."""
         if pairs.layout.d > WIDEST:
-            raise InputError(
-                f"X_source: expected at most {WIDEST} coordinates of both domains together with rows in blocks, got "
-                f"{pairs.layout.d}; reduce them first."
-            )
+            got = f"{pairs.layout.d}; reduce them first"
+            raise InputError(f"X_source: expected at most {WIDEST} columns of both domains in blocks, got {got}.")
         moments = compute_pair_moments(pairs)
         points = moments.representative_pairs()
         sides = [
@@ -148,14 +146,11 @@ class BlockEstimator(MappedEstimator):
         kernels = dict(zip(DOMAINS, self._kernels(), strict=True))
         for name in ("source",) if pairs is None else DOMAINS:
             if not isinstance(kernels[name], Linear | Cosine | Landmarks):
-                raise InputError(
-                    f"{name}_kernel: expected a linear one, the cosine or Landmarks with {name} rows in blocks, got "
-                    f"{kernels[name]!r:.60}."
-                )
+                expected = f"linear, cosine or Landmarks with {name} rows in blocks"
+                raise InputError(f"{name}_kernel: expected {expected}, got {kernels[name]!r:.60}.")
             transformer = getattr(self, f"{name}_transformer")
             if transformer is not None:
-                got = f"{transformer!r:.60}"
-                raise InputError(f"{name}_transformer: expected None with {name} rows in blocks, got {got}.")
+                raise InputError(f"{name}_transformer: expected None with rows in blocks, got {transformer!r:.60}.")
 
     def _fit_blocks(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         if domains.pairs is None:

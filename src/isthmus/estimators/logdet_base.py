@@ -128,11 +128,7 @@ def drop_coincident_pairs(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pa
         hopeless += int(equal.sum())
         kept.append(replace(pairs, weight=np.where(equal, 0.0, pairs.weight)) if equal.any() else pairs)
     if hopeless:
-        warn(
-            f"{hopeless} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell apart; "
-            "they are left out.",
-            UserWarning,
-        )
+        warn(f"{hopeless} pair(s) of equal rows have different labels; they are left out.", UserWarning)
     return tuple(kept)
 
 
@@ -316,9 +312,7 @@ def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
     if isinstance(solver, str):
         return SOLVERS[check_choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
     if isinstance(solver, type) or not hasattr(solver, "solve"):
-        raise InputError(
-            f'solver: expected "newton", "dual", "blocks", "bregman" or an object with solve(), got {solver!r}.'
-        )
+        raise InputError(f"solver: expected one of {', '.join(SOLVERS)} or an object with solve(), got {solver!r}.")
     return solver
 
 
@@ -434,10 +428,8 @@ class LogDetEstimator(MetricEstimator, LogDetParameters):
         check_is_fitted(self, "classes_")
         settings, before = self._validate(), getattr(self, "_training_data", None)
         if before is None:
-            raise InputError(
-                f"update: expected {type(self).__name__} with the rows of its fit, got a copy without them, as from "
-                "a file; fit it to all rows."
-            )
+            got = "a copy without them, such as from a file; fit it to all rows"
+            raise InputError(f"update: expected {type(self).__name__} with the rows of its fit, got {got}.")
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
             self._check_more(domain, X)
         X_source, y_source = before.with_more("source", X_source, y_source)

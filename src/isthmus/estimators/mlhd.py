@@ -302,16 +302,14 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
         }
         for name, (possible, expected) in wanted.items():
             if not possible:
-                got = f"{getattr(self, name)!r}"
-                raise InputError(f"{name}: expected {expected} with source rows in blocks, got {got}.")
+                value = getattr(self, name)
+                raise InputError(f"{name}: expected {expected} with source rows in blocks, got {value!r}.")
 
     def _joint_blocks(self, rows: Rows, target: Domain, n_classes: int, *, mean: bool = True) -> ManyRows:
         joint = super()._joint_blocks(rows, target, n_classes, mean=mean)
         if joint.found.zeros and not joint.target.points.any(axis=1).all():
-            raise InputError(
-                f"X_target: expected no labelled row of zeros, as {joint.found.zeros} source row(s) are zero too and "
-                "no metric tells them apart, got one."
-            )
+            got = f"one, and {joint.found.zeros} source row(s) of zeros, which no metric tells apart"
+            raise InputError(f"X_target: expected no labelled row of zeros, got {got}.")
         return joint
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:

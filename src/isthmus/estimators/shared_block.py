@@ -403,10 +403,8 @@ class SharedFeatureUnion(MetricEstimator):
         system = self._system()
         learns = isinstance(system, MetricEstimator) and not isinstance(system, SharedFeatureUnion)
         if not (learns and system.takes_pairs and system.source_transformer is system.target_transformer is None):
-            raise InputError(
-                "estimator: expected a system that learns a metric from pairs, without transformers (those are the "
-                f"union's), got {system!r:.60}."
-            )
+            expected = "a system without transformers that learns a metric from pairs"
+            raise InputError(f"estimator: expected {expected}, got {system!r:.60}.")
         return system._validate()
 
     def _system(self) -> Any:

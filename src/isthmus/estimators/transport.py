@@ -91,9 +91,7 @@ class TransductiveEstimator(TargetClassifier):
         largest = float(np.abs(self._fit_rows).max(initial=0.0))
         new = int((np.abs(X - self._fit_rows[found]).max(axis=1, initial=0.0) > SAME * largest).sum())
         if new:
-            raise InputError(
-                f"X: expected target rows of the fit, as {type(self).__name__} has no map for others, got {new} new."
-            )
+            raise InputError(f"X: expected target rows of the fit for {type(self).__name__}, got {new} new ones.")
         return found
 
 
@@ -429,11 +427,9 @@ class KPGRL(TargetClassifier):
         classifier = LinearSVC(random_state=0).fit(np.vstack([Y[known], moved]), y)
         warn_about_data(domains)
         if error > self.tol:
-            warn(
-                f"KPGRL: stopped after {n_iter} iterations with {error:.1e} of the mass in wrong rows "
-                f"(goal {self.tol:.0e}); a larger regularization converges sooner.",
-                ConvergenceWarning,
-            )
+            missed = f"{error:.1e} of the mass is in wrong rows (goal {self.tol:.0e})"
+            remedy = "a larger regularization converges sooner"
+            warn(f"KPGRL: {missed} after {n_iter} iterations; {remedy}.", ConvergenceWarning)
         return {"classifier_": classifier, "plan_error_": error, "n_iter_": n_iter}
 
     def _plan(

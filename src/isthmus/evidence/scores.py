@@ -306,9 +306,7 @@ def _retrieval(distances: Any, y_queries: Any, y_references: Any) -> tuple[Float
     """Return distances and the mask of relevant references, for the queries that have a relevant one."""
     D = check_matrix(distances, "distances")
     if is_sparse(D):
-        raise InputError(
-            "distances: expected a dense array, got a sparse one, whose empty cells would be distances of 0."
-        )
+        raise InputError("distances: expected a dense array, got a sparse one; its empty cells would be zeros.")
     queries, references = as_labels(y_queries, "y_queries"), as_labels(y_references, "y_references")
     check_length(queries, D.shape[0], "y_queries", "the rows of distances")
     check_length(references, D.shape[1], "y_references", "the columns of distances")

@@ -422,10 +422,8 @@ class Index:
         fitted = getattr(self.model, "_background", None)
         if isinstance(fitted, Background):
             return np.asarray(fitted.source if domain == "source" else fitted.target, dtype=rows.points.dtype)
-        raise InputError(
-            f"csls: expected rows of the {domain} in the index, or a model fitted with known pairs, to measure "
-            "hubs by, got none; add some, or search without csls."
-        )
+        expected = f"rows of the {domain} in the index, or a model fitted with known pairs"
+        raise InputError(f"csls: expected {expected}, got neither; add some, or search without csls.")
 
 
 def encode_labels(labels: Any, n: int, classes: Sequence[Any]) -> tuple[IntArray, tuple[Any, ...]]:

@@ -496,14 +496,12 @@ class LogDetProblem(ShortRepr, Compact):
         if last >= len(rows):
             raise InputError(f"pairs: expected row numbers below {len(rows)}, got {last}.")
         if self.alignment is not None and self.alignment.rows.shape[1] != rows.shape[1]:
-            got = self.alignment.rows.shape[1]
-            raise InputError(f"alignment.rows: expected {rows.shape[1]} columns as in rows, got {got}.")
+            d, got = rows.shape[1], self.alignment.rows.shape[1]
+            raise InputError(f"alignment.rows: expected {d} columns as in rows, got {got}.")
         hopeless = (self.graph.sign < 0) & (self.graph.weight > 0) & (self.graph.distances(self._points) == 0)
         if hopeless.any():
-            raise InputError(
-                f"pairs: expected distinct rows where a pair belongs apart, got {hopeless.sum()} such pair(s) "
-                "of equal rows; give them weight 0."
-            )
+            got = f"{hopeless.sum()} pair(s) of equal rows; give them weight 0"
+            raise InputError(f"pairs: expected distinct rows where a pair belongs apart, got {got}.")
 
     @cached_property
     def _constraint(self) -> MeanAlignment | None:

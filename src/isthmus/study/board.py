@@ -229,10 +229,8 @@ class Board:
                 raise InputError(f"{name}: expected a score in every trial, got {len(lost)} without ({lost[0]}).")
         found = self.compare(self.scores(a, setting), self.scores(b, setting))
         if found is None:
-            raise InputError(
-                "seeds: expected at least two trials with rows of their own (drawn by a protocol or a loader) or "
-                f"two groups, got {len(self.seeds)} seed(s) and {len(self.groups)} group(s)."
-            )
+            got = f"{len(self.seeds)} seed(s) and {len(self.groups)} group(s)"
+            raise InputError(f"seeds: expected two trials with rows of their own, or two groups, got {got}.")
         return found
 
     def claim(self, a: str, b: str, setting: str = "default") -> Claim:

@@ -215,6 +215,8 @@ class MatrixPart:
 def _read_matrix(table: Table, name: str, width: int | None) -> Matrix:
     X = table.matrix(name)
     X = X.astype(np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+    if not is_sparse(X) and len(bad := np.flatnonzero(~np.isfinite(X).all(axis=1))):
+        raise InputError(f"{table.locate(name, int(bad[0]))}: expected finite numbers, got NaN or inf; drop the row.")
     return check_matrix(X, table.locate(name), n_columns=width)
 
 

@@ -100,9 +100,8 @@ class Column:
         allowed = SETTINGS.get(self.kind, ())
         for part in ("scale", "components", "terms"):
             if part not in allowed and getattr(self, part) != type(self).__dataclass_fields__[part].default:
-                raise InputError(
-                    f"{place}: expected no {part!r} for kind {self.kind!r}, got {getattr(self, part)!r}."
-                )
+                value = getattr(self, part)
+                raise InputError(f"{place}: expected no {part!r} for kind {self.kind!r}, got {value!r}.")
 
     @property
     def settings(self) -> dict[str, Any]:

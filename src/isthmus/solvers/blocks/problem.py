@@ -76,8 +76,7 @@ class BlockProblem(ShortRepr):
     def __post_init__(self) -> None:
         target = np.asarray(self.target, dtype=np.float64)
         if target.ndim != 2 or not np.isfinite(target).all():
-            got = "another shape, NaN or inf"
-            raise InputError(f"target: expected a two-dimensional array of finite numbers, got {got}.")
+            raise InputError(f"target: expected finite numbers (n_l, d_t), got shape {target.shape}, NaN or inf.")
         object.__setattr__(self, "target", target)
         n_codes = max((len(each) for each in (self.sign, self.weight, self.bound) if np.ndim(each) == 2), default=1)
         if isinstance(self.rows, ArrayRows):
@@ -88,8 +87,7 @@ class BlockProblem(ShortRepr):
             object.__setattr__(self, name, getattr(tables, name))
         columns = self.rows.d + target.shape[1]
         if self.alignment is not None and self.alignment.rows.shape[1] != columns:
-            got = self.alignment.rows.shape[1]
-            raise InputError(f"alignment.rows: expected {columns} columns, those of both domains, got {got}.")
+            raise InputError(f"alignment.rows: expected {columns} columns, got {self.alignment.rows.shape[1]}.")
 
     @property
     def n_pairs(self) -> int:

@@ -464,10 +464,8 @@ class _Work:
         if isinstance(problem, LogDetProblem):
             found = as_blocks(problem)
             if found is None:
-                raise InputError(
-                    "problem: expected all pairs between two runs of rows without a common column, got others; "
-                    "use DualNewton for them."
-                )
+                expected = "all pairs between two runs of rows without a common column"
+                raise InputError(f"problem: expected {expected}, got others; use DualNewton.")
             blocks, order = found
         else:
             blocks, order = problem, np.arange(problem.rows.d + problem.target.shape[1])
