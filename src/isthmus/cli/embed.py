@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import show_path
+from isthmus.cli.arguments import FORMATS, add_format, add_output_options, format_of
 from isthmus.cli.console import Console, check_output, check_table_output
 from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts
-from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _map_blocks(
 
     for table in blocks:
         rows = kept.rows(table, domain)
-        for name, cells in kept.features[domain].count_coerced(table).items():
+        for name, cells in kept.features[domain].count_coerced_cells(table).items():
             coerced[name] = coerced[name] + cells if name in coerced else cells
         yield table, np.asarray(kept.model.transform(rows, domain), dtype=np.float32)
         bar.report(f"{table.first + table.n_rows:,} rows", blocks.part)

@@ -23,9 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus.cli.arguments import add_column_options, add_file_options, add_output_options
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs, shared_rows
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options
 from isthmus.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import check_writable, open_regular, show_path, write_whole
+from isthmus.cli.arguments import format_of
 from isthmus.cli.console import Console, PlanWrittenError
-from isthmus.cli.options import format_of
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class StoredModel:
 
         table = read_table(path, **written)
         screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
-        rows, coerced = self.rows(table, domain), count_coerced(self.features[domain], table)
+        rows, coerced = self.rows(table, domain), list_coerced_cells(self.features[domain], table)
         screen.say(*(f"{table.path}, {cells}" for cells in coerced))
         return table, rows, coerced
 
@@ -145,9 +145,9 @@ class InputFile:
         return [f"{head}{written}", *(f"    {line}" for line in (*self.features.plan_lines(), *notes))]
 
 
-def count_coerced(features: Features, table: Table) -> tuple[CoercedCells, ...]:
+def list_coerced_cells(features: Features, table: Table) -> tuple[CoercedCells, ...]:
     """Return the columns with cells that are not plain numbers or dates, counted."""
-    return tuple(cells for cells in features.count_coerced(table).values() if cells)
+    return tuple(cells for cells in features.count_coerced_cells(table).values() if cells)
 
 
 def coerced_facts(coerced: Iterable[CoercedCells]) -> list[dict[str, Any]]:
@@ -183,7 +183,7 @@ def read_inputs(
     if new_plan:
         texts = [plan.to_toml(name) for plan, name in zip(plans, names, strict=True)]
         if hasattr(options, "shared"):
-            texts.append(_write_shared(_pair_columns(tables, plans, options)))
+            texts.append(_write_shared_pairs(_pair_columns(tables, plans, options)))
         write_whole(options.plan, "\n".join(texts).encode())
         screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
@@ -198,7 +198,7 @@ def read_inputs(
         with bar, single_threaded_blas():  # texts on axes are many small products
             bar.report(f"features of {table.path}")
             features = Features.fit(plan, table)
-            X, coerced = features.transform(table), count_coerced(features, table)
+            X, coerced = features.transform(table), list_coerced_cells(features, table)
             sides.append(InputFile(name, table, plan, features, X, own, coerced))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
@@ -328,8 +328,7 @@ def load_decisions(
     for names, verdict in read_decisions(path).items():
         for name, known in zip(names, places, strict=True):
             if name not in known:
-                got = f"{show_path(name)!r:.60}"
-                raise InputError(f"{show_path(path)}: expected ids of rows of the files, got {got}.")
+                raise InputError(f"{show_path(path)}: expected ids of the files' rows, got {show_path(name)!r:.60}.")
         found[verdict].append((places[0][names[0]], places[1][names[1]]))
     words = {"y": "confirmed", "n": "rejected", "?": "unsure"}
     counts = ", ".join(f"{len(found[verdict]):,} {word}" for verdict, word in words.items())
@@ -354,7 +353,7 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
     if options.shared:
         given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
     elif given is None and options.plan is not None and os.path.lexists(options.plan):
-        given = _read_shared(options.plan)
+        given = _read_shared_pairs(options.plan)
     for table, name in ((t, n) for pair in given or () for t, n in zip(tables, pair, strict=True)):
         if name not in table.names:
             got = f"({table.show_names()}), got {show_path(repr(name)[:60])}"
@@ -368,7 +367,7 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
     return SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
 
 
-def _read_shared(path: Path) -> list[Any] | None:
+def _read_shared_pairs(path: Path) -> list[Any] | None:
     """Return the pairs of columns in a plan that was read before; None where it has none."""
     found = tomllib.loads(path.read_text(encoding="utf-8")).get("shared")
     pairs = found.get("columns") if isinstance(found, dict) else found
@@ -380,7 +379,7 @@ def _read_shared(path: Path) -> list[Any] | None:
     return pairs
 
 
-def _write_shared(shared: SharedColumns) -> str:
+def _write_shared_pairs(shared: SharedColumns) -> str:
     pairs = json.dumps(shared.pairs, ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"# columns of the first and of the second file that mean the same\n[shared]\ncolumns = {pairs}\n"
 

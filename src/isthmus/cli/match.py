@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import escape_for_terminal
+from isthmus.cli.arguments import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
-from isthmus.cli.options import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._core.files import show_path
+from isthmus.cli.arguments import FORMATS, add_format, add_output_options, format_of
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts, other_domain
-from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
 # Queries whose neighbours are shown on the screen.
@@ -88,8 +88,7 @@ def _read_queries(
     features = kept.features[options.domain]
     if options.text is not None:
         if any(column.kind != "text" for column in features.plan.features):
-            got = "one with other columns; --query FILE takes rows of a file"
-            raise InputError(f"--text: expected a model of texts alone, got {got}.")
+            raise InputError("--text: expected a model of texts alone, got one with other columns; use --query FILE.")
         # A query is a row with this text in every column.
         typed = Table.of({column.name: [options.text] for column in features.plan.features})
         if features.unknown_rows(typed).any():

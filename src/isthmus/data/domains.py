@@ -180,8 +180,8 @@ class KnownPairs(ShortRepr):
         for rows, name in zip(self.rows.T, names, strict=True):
             numbers, counts = np.unique(rows, return_counts=True)
             if (counts > 1).any():
-                got = f"{name} row {numbers[counts.argmax()]} in {counts.max()}"
-                raise InputError(f"pairs: expected each row in one pair at most, got {got}.")
+                row, n = numbers[counts.argmax()], counts.max()
+                raise InputError(f"pairs: expected each row in one pair at most, got {name} row {row} in {n}.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -209,8 +209,8 @@ class Protocol:
         taken = allot(supply, Quota(self.source_per_class, self.labelled_per_class, self.unlabelled_per_class))
         if taken is None:
             both = f", of which {supply.shared} objects are the same" if supply.shared else ""
-            expected = "expected at least 1 source and 2 target row(s) (one of them for the test)"
-            raise InputError(f"class {label}: {expected}, got {supply.source} and {supply.target}{both}.")
+            got = f"{supply.source} and {supply.target}{both}"
+            raise InputError(f"class {label}: expected at least 1 source and 2 target row(s), got {got}.")
         most_shared = supply.target - taken.labelled - taken.unlabelled - 1  # or the target could not have its rows
         allowed = ~shared | (np.cumsum(shared) <= most_shared)
         source = rows_s[allowed][: taken.source]

@@ -47,7 +47,7 @@ def choose_regularization(joint: JointSpace, known: KnownPairs) -> float:
     """
     if not isinstance(joint, MomentPairs):
         sides = (joint.source, known.source), (joint.target, known.target)
-        A, B = (side.points[rows, : LEADING if _is_curved(side.space) else None] for side, rows in sides)
+        A, B = (side.points[rows, : LEADING if _has_curved_kernel(side.space) else None] for side, rows in sides)
         return OFFERED[int(_rank_over_folds(A, B, known.weights).argmax())]
     # Rows in blocks: of many pairs one sample is held out, and the moments of all others follow by subtraction.
     many = joint.many.n > MANY
@@ -60,7 +60,7 @@ def choose_regularization(joint: JointSpace, known: KnownPairs) -> float:
     return OFFERED[int(_reciprocal_ranks(PairedRows.of(X, Y, each, each), A, B).argmax())]
 
 
-def _is_curved(space: object) -> bool:
+def _has_curved_kernel(space: object) -> bool:
     """Return whether coordinates are those of a kernel that is not linear."""
     return isinstance(space, KernelSpace) and not isinstance(space.kernel, Linear)
 
@@ -219,14 +219,9 @@ class CCA(PairMomentEstimator):
         found = found.leading(self._size(len(found.correlations), len(found.correlations)))
         scaled = found.weight_variates(POWER) if weighted else found
         # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
-        space = CommonSpace(
-            joint.source.space,
-            joint.target.space,
-            np.vstack([scaled.source, scaled.target]),
-            projected=True,
-            offsets=scaled.offsets,
-            parts=(len(found.correlations),) if weighted else (),
-        )
+        spaces, W = (joint.source.space, joint.target.space), np.vstack([scaled.source, scaled.target])
+        parts = (len(found.correlations),) if weighted else ()
+        space = CommonSpace(*spaces, W, projected=True, offsets=scaled.offsets, parts=parts)
         learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
         attributes = {
             "correlations_": found.correlations,

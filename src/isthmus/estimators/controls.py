@@ -567,14 +567,14 @@ class SelfTrainedLDA(LeadingAxesEstimator):
     discriminants_: tuple[SoftLDA, ...] = field(init=False)
 
     def _fit_views(self, views: list[FloatArray], y: IntArray, found: ShareEstimate) -> dict[str, Any]:
-        return {"discriminants_": tuple(fit_self_trained(Z, y, self.n_rounds, found) for Z in views)}
+        return {"discriminants_": tuple(self_train(Z, y, self.n_rounds, found) for Z in views)}
 
     def _probabilities(self, Z: FloatArray) -> FloatArray:
         each = [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_]
         return np.asarray(np.mean(each, axis=0))
 
 
-def fit_self_trained(Z: FloatArray, y: IntArray, n_rounds: int, found: ShareEstimate) -> SoftLDA:
+def self_train(Z: FloatArray, y: IntArray, n_rounds: int, found: ShareEstimate) -> SoftLDA:
     """Return discriminants of centred rows Z (n, k), taught again and again by the guesses of the ones before.
 
     The codes y (n,) are -1 for unlabelled rows; every class has a labelled row, and shares as ``found``.

@@ -366,8 +366,8 @@ def _check_node(node: dict[str, Any], place: str, trusted: frozenset[str]) -> st
     if full in trusted:
         return full
     if full not in LOADERS.get(loader, ()):
-        got = f"{show_path(full[:200])} in {show_path(place[1:])}"
-        raise StoredValueError(f"known types and functions, got {got}; if you trust it, name it in trust=")
+        name, at = show_path(full[:200]), show_path(place[1:])
+        raise StoredValueError(f"known types and functions, got {name} in {at}; if you trust it, name it in trust=")
     if loader == "JsonNode":
         value = json.loads(node["content"])
         plain = isinstance(value, int | float | str | None) and not (type(value) is int and abs(value) >= 2**63)

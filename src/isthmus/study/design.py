@@ -115,8 +115,7 @@ class Entrant(ShortRepr):
     def __post_init__(self) -> None:
         model = self.new_model() if callable(self.make) or hasattr(self.make, "get_params") else self.make
         if not all(hasattr(model, method) for method in ("get_params", "fit")):
-            got = f"{model!r:.60}"
-            raise InputError(f"{self.name}: expected an estimator, or a function that returns one, got {got}.")
+            raise InputError(f"{self.name}: expected an estimator or a function that makes one, got {model!r:.60}.")
         for name, values in self.grid.items():
             check_choice(name, f"{self.name}, grid", model.get_params())
             if isinstance(values, str) or not np.iterable(values) or not len(values):
@@ -128,8 +127,7 @@ class Entrant(ShortRepr):
         if isinstance(system, cls):
             return system
         if not isinstance(system, str):
-            got = f"{system!r:.60}"
-            raise InputError(f"systems: expected names, or estimators as Entrant(name, estimator), got {got}.")
+            raise InputError(f"systems: expected names or Entrant(name, estimator), got {system!r:.60}.")
         found = systems()[system]
         return cls(found.name, found.make, control=found.control)
 

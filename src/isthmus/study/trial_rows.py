@@ -119,8 +119,7 @@ class PairRows:
 
     def _check_pair(self, name: str, pair: Any) -> None:
         if not isinstance(pair, DomainPair):
-            got = f"{pair!r:.60}"
-            raise InputError(f"data: expected a DomainPair, or a function that returns one for a seed, got {got}.")
+            raise InputError(f"data: expected a DomainPair or a function that loads one, got {pair!r:.60}.")
         if self.protocol is None and pair.X_test is None:
             raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
 

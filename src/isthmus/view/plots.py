@@ -59,9 +59,8 @@ def plot_convergence(result: Any, ax: Any = None) -> Any:
     """
     found = getattr(result, "result_", result)
     if not isinstance(found, Result):
-        closed = ", which is fitted without an iterative solver" if hasattr(found, "common_space_") else ""
-        got = f"{type(result).__name__}{closed}"
-        raise InputError(f"result: expected a Result, or a fitted estimator with result_, got {got}.")
+        got = type(result).__name__
+        raise InputError(f"result: expected a Result, or an estimator fitted by an iterative solver, got {got}.")
     ax = canvas.remove_frame(canvas.get_axes(ax, 6.4, 4.4))
     gaps = np.array([point.relative_gap for point in found.trace])
     steps = np.array([point.iteration for point in found.trace])

@@ -66,8 +66,7 @@ def check_room(claim: int, size: int, name: str, what: str = "a file") -> None:
     """
     most = max(ROOM, FACTOR * size)
     if claim > most:
-        got = f"one that claims {claim} or more"
-        raise InputError(f"{name}: expected {what} that unpacks to at most {most} bytes, got {got}.")
+        raise InputError(f"{name}: expected {what} that unpacks to at most {most} bytes, got {claim} or more.")
 
 
 def check_column_count(n: int, name: str) -> None:

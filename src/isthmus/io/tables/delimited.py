@@ -239,12 +239,11 @@ def _check_names(cells: tuple[str | None, ...], name: str) -> list[str]:
     """Return the names of the columns; one without a name, such as a data frame's index, gets its number."""
     names = [(cell or "").strip() or f"column {i}" for i, cell in enumerate(cells)]
     if any("\r" in found for found in names):
-        got = "CR alone in the first; save it with LF"
-        raise InputError(f"{name}: expected lines that end in LF or CR LF, got {got}.")
+        raise InputError(f"{name}: expected lines that end in LF or CR LF, got CR alone; save it with LF.")
     repeated = next((found for found, times in Counter(names).items() if times > 1), None)
     if repeated is not None:
-        got = show_path(repr(repeated)[:60])
-        raise InputError(f"{name} line 1: expected different names of columns, got {got} twice; rename one.")
+        twice = show_path(repr(repeated)[:60])
+        raise InputError(f"{name} line 1: expected different column names, got {twice} twice; rename one.")
     return names
 
 

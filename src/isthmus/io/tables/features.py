@@ -105,7 +105,7 @@ class Numbers:
     def transform(self, table: Table) -> FloatArray:
         """Return the features (n, d + flags) of rows."""
         X = _read_cells(table, self.columns, self.days)
-        empty = np.isnan(X)  # also the cells that are no numbers, which count_coerced tells
+        empty = np.isnan(X)  # also the cells that are no numbers, which count_coerced_cells counts
         Z = (np.where(empty, self.median, X) - self.mean) / self.scale
         return np.hstack([Z, empty[:, self.flagged].astype(np.float64)])
 
@@ -391,7 +391,7 @@ class Features:
         """Return the features (n, d) of rows in double precision: an array, or CSR where a part is sparse."""
         return _stack([block.transform(table) for block in self.blocks])
 
-    def count_coerced(self, table: Table) -> dict[str, CoercedCells]:
+    def count_coerced_cells(self, table: Table) -> dict[str, CoercedCells]:
         """Return the counts of cells that are not plain numbers or dates, by the columns of these."""
         columns = [column for column in self.plan.features if column.kind in ("number", "date")]
         return {c.name: CoercedCells.of(table, c.name, days=c.kind == "date") for c in columns}
