@@ -74,7 +74,7 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
     isthmus.exceptions.InputError: .: expected a file, got a folder...
     """
     name = show_path(path)
-    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+    # Without O_NONBLOCK, opening a pipe without a writer would block for ever.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if os.path.isdir(path):
         raise InputError(f"{name}: expected a file, got a folder.")
@@ -110,7 +110,7 @@ def replace_file(path: Path) -> Iterator[BufferedWriter]:
     path = _resolve_replaceable(path)
     unfinished = temporary_name(path)
     try:
-        # Nobody else may read what is written until the file has the mode of the old one.
+        # Private until the file has the mode of the old one.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         descriptor = os.open(unfinished, flags, 0o600 if path.exists() else 0o666)
         with os.fdopen(descriptor, "wb") as file:
@@ -270,7 +270,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def check_writable(path: Any) -> None:
-    """Raise where :func:`save_file` would, so that it is known before the work; nothing stays behind.
+    """Raise where :func:`save_file` would, before the work begins; leave no file behind.
 
     Examples
     --------
@@ -384,7 +384,7 @@ def _temporary_folder(where: Path) -> Path:
 
 
 def check_folder(path: Any) -> None:
-    """Raise where a folder could not be filled; nothing stays behind.
+    """Raise where :func:`fill_folder` would, before the work begins; leave no folder behind.
 
     Examples
     --------

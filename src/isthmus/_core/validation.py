@@ -117,7 +117,7 @@ def check_magnitude(X: Matrix, name: str, smallest: float = SMALLEST) -> Matrix:
 
 
 def check_moments(mean: FloatArray, variances: FloatArray, name: str) -> None:
-    """Raise where the size of rows, of which only moments are known, leaves no room for products.
+    """Raise where moments show rows too large or too small for products of their entries.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def as_labels(y: Any, name: str, kind: str = "label") -> NDArray[Any]:
 
 
 def is_unlabelled(y: Any) -> NDArray[np.bool_]:
-    """Return which labels are marks for "none": -1, None, NaN, pandas' NA, and the string "-1"."""
+    """Return a mask of the labels that mean none: -1, None, NaN, pandas' NA, and the string "-1"."""
     array = as_labels(y, "y")
     if array.dtype.kind in "iu":
         return np.asarray(array == UNLABELLED)

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, print the held-out measurement, write the model."""
     from isthmus.io.model_file import import_skops
 
-    import_skops()  # what is missing is told before the work
+    import_skops()  # raises before the work if it is missing
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
     source, target = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     if options.output is None:
@@ -106,9 +106,9 @@ def _learn(options: argparse.Namespace, make: Any, sides: Sides, pairs: Any, scr
     """Fit a system; with pairs, measure it, and take it beside shared columns where these count."""
     with screen.bar("fit") as bar:
         bar.report("learning")
-        model, told = _fit_system(make(), sides, pairs, screen)
+        model, warned = _fit_system(make(), sides, pairs, screen)
         if pairs is None:
-            return Learned(model, sides, None, tuple(told))
+            return Learned(model, sides, None, tuple(warned))
         bar.report("measuring on held-out pairs", 0.3)
         known, check = sides, _measure(make, sides, pairs, screen, sides)
         shared = None if options.no_shared else _append_shared_columns(make(), sides)
@@ -120,11 +120,11 @@ def _learn(options: argparse.Namespace, make: Any, sides: Sides, pairs: Any, scr
                 model, known, learned = union, wide, check
                 check = _measure(make_union, wide, pairs, screen, sides)
                 check = check and learned and replace(check, learned=learned.evidence)
-        return Learned(model, known, check, (*told, *_warn_about_pairs(pairs, check)))
+        return Learned(model, known, check, (*warned, *_warn_about_pairs(pairs, check)))
 
 
 def _append_shared_columns(system: Any, sides: Sides) -> tuple[Callable[[], Any], Sides] | None:
-    """Return what makes a system beside shared columns, and both files with these at the end; None without any.
+    """Return a constructor of the union with shared columns, and both files with these appended; None without any.
 
     Shared are numbers of equal names, and texts, whatever their columns are called. Only systems that learn a metric
     can have them beside it.
@@ -177,7 +177,7 @@ def _fit_system(system: Any, sides: Sides, pairs: Any, screen: Console) -> tuple
 
 
 def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
-    """Return what was learned from: rows, features, labels, pairs."""
+    """Return the numbers of rows, features, labels and pairs as a phrase."""
     sides = [f"{side.table.n_rows:,} rows with {side.X.shape[1]:,} features" for side in (source, target)]
     counts = [side.facts["labels"] for side in (source, target)]
     parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
@@ -192,7 +192,7 @@ def _describe_weights(weights: dict[str, float]) -> list[str]:
 
 
 def _warn_about_pairs(pairs: Any, check: HeldOutPairs | None) -> list[str]:
-    """Return what speaks against a model of these pairs."""
+    """Return warnings about a model of these pairs."""
     from isthmus.evidence.held_out import FEWEST_PAIRS
 
     if len(pairs) < FEWEST_PAIRS:

@@ -65,7 +65,7 @@ def _run(arguments: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=options.quiet)
         # On a terminal, lines appear as they are printed. A pipe or file gets all of them after success, or nothing.
-        # So does the address of a review: nobody could open it after the review has ended.
+        # So does the address of a review: it is of no use after the review has ended.
         on_terminal = sys.stdout is None or sys.stdout.isatty() or options.command == "review"
         with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(buffered):
             try:

@@ -29,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_option(parser)
     add = parser.add_argument
     add("--index", type=Path, required=True, metavar="FILE", help=f"rows to search in: {FORMATS}")
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--query", type=Path, metavar="FILE", help="rows to find neighbours for")
-    asked.add_argument("--text", metavar="WORDS", help="one query as text, for models fitted on texts")
+    queries = parser.add_mutually_exclusive_group(required=True)
+    queries.add_argument("--query", type=Path, metavar="FILE", help="rows to find neighbours for")
+    queries.add_argument("--text", metavar="WORDS", help="one query as text, for models fitted on texts")
     add("-k", type=int, default=10, metavar="N", help="number of neighbours per query (default: 10)")
     add("--from", dest="domain", choices=DOMAINS, default="target", help="domain of the queries (default: target)")
     add("--csls", action="store_true", help="rank hubs (rows that are near to everything) lower, by CSLS")

@@ -82,7 +82,7 @@ def compute(values: Sequence[Any], *, as_it_is: bool = False) -> tuple[Any, ...]
 
 
 def partitions(array: Any) -> list[Any]:
-    """Return the chunks of an array that is cut along its rows only, each to be computed where it lies."""
+    """Return the chunks of rows of an array, each to be computed where it is held."""
     return list(array.to_delayed().ravel())
 
 
@@ -126,7 +126,7 @@ class DaskRows(ShortRepr):
         if self.X.ndim != 2 or np.dtype(self.X.dtype).kind != "f":
             raise InputError(f"X: expected a two-dimensional Dask array of floats, got {self.X.ndim} dimension(s).")
         if len(self.X.chunks[1]) != 1 or self.codes.chunks != self.X.chunks[:1]:
-            raise InputError("codes: expected the chunks of X, which cut no row, got others; use DaskRows.of.")
+            raise InputError("codes: expected the chunks of X, of whole rows, got others; use DaskRows.of.")
 
     @classmethod
     def of(cls, X: Any, y: Any, name: str = "source") -> DaskRows:
@@ -169,7 +169,7 @@ class DaskRows(ShortRepr):
 
     @cached_property
     def _holders(self) -> list[list[str]]:
-        """The workers that hold each partition; none where nobody does, or there are no workers."""
+        """The workers that hold each partition; none where none does, or there are no workers."""
         keys = [X.key for X, _ in self._parts]
         distributed: Any = sys.modules.get("distributed")
         futures = distributed.futures_of(self.X) if distributed is not None else []
@@ -225,13 +225,13 @@ class DaskRows(ShortRepr):
         return DaskRows(kept[0], kept[1], self.classes)
 
     def _draw(self, draw: Draw) -> list[Any]:
-        """Return what is drawn of each partition, still on its worker."""
+        """Return the sampled rows of each partition, still on its worker."""
         before = np.cumsum(self.counts, axis=0) - self.counts
         return self._map_parts(import_dask().delayed(take_sample, nout=2), repeat(draw, len(before)), before)
 
 
 def check_chunks(X: Any, name: str) -> Any:
-    """Return a Dask array of floats, in chunks of known size that cut no row; raise where it can't be."""
+    """Return a Dask array of floats in chunks of whole rows of known size; raise where this is impossible."""
     if X.ndim != 2 or not X.shape[1]:
         raise InputError(f"{name}: expected a two-dimensional array, got shape {X.shape}.")
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):

@@ -329,7 +329,7 @@ def _check_pairs_in_order(pairs: Any, n: int, m: int, fewest: int, needs: str) -
 def check_shared_evidence(
     shared: Any, X_source: Any, X_target: Any, n: int, m: int
 ) -> SharedFeatures | SharedColumns | None:
-    """Return what both domains have, of as many rows as either has; None where nothing is shared."""
+    """Check shared features or columns against the numbers of rows; return None where nothing is shared."""
     if shared is None:
         return None
     if isinstance(shared, str | list):

@@ -95,12 +95,12 @@ class SharedColumns(ShortRepr):
         return len(next(iter(self.target.values()), ()))
 
     def shuffle_words(self, rng: Generator) -> SharedColumns:
-        """Return a control: the words of each column of the target are dealt to its cells at random."""
+        """Return a control: the words of each column of the target, shuffled among its cells."""
         target = {}
         for name, cells in self.target.items():
             words = [word for cell in cells for word in cell.split()]
-            dealt = iter([words[k] for k in rng.permutation(len(words))])
-            target[name] = tuple(" ".join(next(dealt) for _ in cell.split()) for cell in cells)
+            shuffled = iter([words[k] for k in rng.permutation(len(words))])
+            target[name] = tuple(" ".join(next(shuffled) for _ in cell.split()) for cell in cells)
         return SharedColumns(self.source, target, self.pairs)
 
     def among(self, rows: IntArray, columns: IntArray) -> SharedColumns:
@@ -167,7 +167,7 @@ def _says_something(cells: Cells) -> bool:
 
 
 def _word_shares(cells: Cells) -> dict[str, float]:
-    """Return the frequencies of the words of a column; none of one that says too little to be known by them."""
+    """Return the word frequencies of a column; empty for a column that its words do not identify."""
     counts = Counter(word for cell in cells for word in WORD.findall(cell))
     total = max(1, counts.total())
     # Truth values, counts and measurements look alike whatever they mean; only numbers that name an object do not,

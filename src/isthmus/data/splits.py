@@ -278,7 +278,7 @@ class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
         return self.cv
 
     def _drop_unlabelled_rows(self, y: Any, groups: Any) -> tuple[BoolArray, tuple[Any, Any, Any]]:
-        """Return which rows are labelled, and (X, y, groups) of those alone for the splitter."""
+        """Return a mask of the labelled rows, and their (X, y, groups) for the splitter."""
         if y is None:
             raise InputError("y: expected labels, got None.")
         kept = ~is_unlabelled(y)

@@ -24,7 +24,7 @@ __all__ = [  # noqa: RUF022
     "CDSPP", "ManifoldAlignment", "MTDA", "HeMap", "TLRisk", "PulledBackMetric", "HFA", "FeatureAugmentation", "CDLS",
     "KPGRL", "HCDRank", "GW", "FGW", "COOT", "SharedFeatureUnion", "weight_path",
 ]
-# Read when first named: who wants one system does not wait for the others.
+# Imported on first use: one system does not wait for the imports of the others.
 _HOMES = {
     "arc": "ARC", "cca": "CCA KCCA", "cdls": "CDLS", "correspondences": "HeMap ManifoldAlignment",
     "eigenmaps": "CDSPP DAMA MTDA", "hcdrank": "HCDRank", "hfa": "HFA FeatureAugmentation", "itml": "ITML Saenko",

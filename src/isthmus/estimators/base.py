@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 OFF_CENTRE = 1.0
 # The part of the variance with which one of several columns drowns all others.
 DOMINANT = 0.999
-# Of several classes or columns, so many are named.
+# The number of classes or columns that a warning names.
 SHOWN = 5
 
 
@@ -390,7 +390,7 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         return {**self._run_fit(domains, settings), **attributes}
 
     def _run_fit(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
-        """Return what is learned, by name, from rows in arrays or in blocks. Nothing is changed."""
+        """Return the learned attributes by name, from rows in arrays or in blocks, and change nothing."""
         fit = self._fit_blocks if domains.in_blocks else self._fit_domains
         few = not domains.in_blocks and is_small(domains.source.shape, domains.target.shape)
         # Data frames are for callers of transform: transformers within give arrays.
@@ -445,10 +445,10 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         return ()
 
     def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
-        """Raise where the parameters ask for what can't be computed from rows of these domains in blocks."""
+        """Raise where the parameters don't allow rows of these domains in blocks."""
 
     def _check_use_of(self, pairs: Any) -> None:
-        """Raise where pairs are given to a system that has no use for them, or missing where it has no other."""
+        """Raise where pairs are given to a system that takes none, or missing for one that needs them."""
         name = type(self).__name__
         if pairs is not None and not self.takes_pairs:
             raise InputError(f"pairs: expected None, as {name} learns from labels, got pairs.")
@@ -468,7 +468,7 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
             raise InputError(f"X_target: expected the columns of X_source in their order, {expected}, got {got}.")
 
     def _check_dense(self, *rows: Any) -> None:
-        """Raise where rows of a domain are sparse and the system, with these parameters, takes only dense ones."""
+        """Raise where rows are sparse and the system, with these parameters, requires dense ones."""
         for X, name in zip(rows, DOMAINS, strict=True):
             if is_sparse(X) and not self._own_tags(name).sparse:
                 raise InputError(f"X_{name}: expected dense rows for this {type(self).__name__}, got sparse ones.")

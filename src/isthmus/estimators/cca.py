@@ -34,7 +34,7 @@ POWER = 2.0
 OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 # With fewer pairs than this there is nothing to hold out, and the regularization is the last of these.
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
-# Of more pairs than this one fold is held out, of at most so many: five would cost five times as much.
+# With more pairs than the first number, one fold of at most the second is held out: five would cost five times.
 MANY, HELD_OUT = 2000, 1000
 # Coordinates of a kernel by which it is chosen: those of the leading rows of a pivoted Cholesky factor (Nyström).
 LEADING = 400
@@ -66,7 +66,7 @@ def _has_curved_kernel(space: object) -> bool:
 
 
 def fold_size(n: int) -> int:
-    """Return how many of many pairs are held out.
+    """Return the number of held-out pairs, of many.
 
     Examples
     --------
@@ -257,9 +257,9 @@ class KCCA(CCA):
     that enters, never the pairs themselves, and there are at most as many correlations as classes less one.
 
     Where labels make the pairs, every variate is centred and scaled to unit variance over them: these are the points
-    of the common space. Where pairs are known, each row has to be told from all others, and directions that hardly
-    vary together only blur that: variates, as the constraints above scale them, are then multiplied with the square
-    of their correlation, and points compared by their cosine.
+    of the common space. Where pairs are known, each row has to be distinguished from all others, and directions that
+    hardly vary together only add noise: variates, as the constraints above scale them, are then multiplied with the
+    square of their correlation, and points compared by their cosine.
 
     Parameters
     ----------

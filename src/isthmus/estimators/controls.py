@@ -67,8 +67,8 @@ def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix,
     """Return random features under true labels.
 
     Dense rows are turned about their mean by a random rotation of the n_s-dimensional space that the columns live
-    in: mean and covariance stay as they were, and what a row says of its label is gone. Of sparse rows the entries
-    of every column are dealt out to rows anew: each column keeps its values and its density.
+    in: mean and covariance stay as they were, and rows carry no information about their labels. The entries of each
+    column of sparse rows are shuffled: a column keeps its values and its density.
 
     Examples
     --------
@@ -396,7 +396,7 @@ class LeadingAxesEstimator(TargetEstimator):
         return {"axes_": axes, "_present": present, **self._fit_views(views, y, found)}
 
     def _fit_views(self, views: list[FloatArray], y: IntArray, found: ShareEstimate) -> dict[str, Any]:
-        """Return what is learned from rows on each number of axes, by name; codes y (n,) are -1 where unlabelled."""
+        """Return the learned attributes by name, from rows on each number of axes; codes y (n,), -1 if unlabelled."""
         raise NotImplementedError
 
     def _probabilities(self, Z: FloatArray) -> FloatArray:
@@ -479,7 +479,7 @@ class BalancedKMeans(LeadingAxesEstimator):
         return {"means_": means, "units_": units}
 
     def scores(self, X: Any) -> FloatArray:
-        """Return how near target rows are to the classes' means (n, C), in units of the deviation of unlabelled rows.
+        """Return similarities of target rows to the class means (n, C), in units of the unlabelled rows' deviation.
 
         Rows sum to zero over the classes with a label; minus infinity for those without.
         """
@@ -521,7 +521,7 @@ class SelfTrainedLDA(LeadingAxesEstimator):
     .. math:: \mu_c = \frac{\sum_i P_{ic} z_i}{\sum_i P_{ic}}, \qquad
               S = \frac1n \sum_{ic} P_{ic} (z_i - \mu_c)(z_i - \mu_c)^T
 
-    and the unlabelled rows are guessed anew, under the condition that every class gets its share of them
+    and the unlabelled rows are predicted again, under the condition that every class gets its share of them
     (:func:`balance`). The labelled rows keep their labels. Probabilities are averaged over several k.
 
     The rows are taken as they come: give columns of different units a common one first (a ``StandardScaler`` will

@@ -32,7 +32,7 @@ def mean_point(found: JointDirections, rows: Both) -> FloatArray:
 
 
 def check_rows_differ(rows: Both) -> None:
-    """Raise where all rows of a domain are the same: no direction tells them apart."""
+    """Raise where all rows of a domain are equal."""
     for X, name in zip(rows, ("X_source", "X_target"), strict=True):
         find_axes(X, f"{name}: expected")
 
@@ -165,9 +165,9 @@ def _drop_constant_direction(found: JointDirections, rows: Both, k: int) -> Join
     return left.leading(min(k, len(left.values)))
 
 
-# Coordinates of known pairs, unless another number is asked for.
+# The default number of coordinates with known pairs.
 USUAL = 20
-# Of these, only such whose eigenvalue is at least this part of the largest: maps of others blow up noise.
+# The least eigenvalue of these, as a share of the largest: maps of smaller ones amplify noise.
 FAINT = 1e-3
 
 

@@ -24,7 +24,7 @@ from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem
 
 POINTS = ("unit", "plain")
-# A residual above this is told.
+# The largest relative residual without a warning.
 CERTIFIED = 1e-8
 
 

@@ -37,7 +37,7 @@ from isthmus.retrieval.rules import References
 
 # With more pairs than this nothing of their number is held, and blocks are the method in any case.
 MANY_PAIRS = 500_000
-# So many source rows, of each class its share, are kept to compare others with.
+# The number of source rows, stratified by class, that are kept to compare others with.
 REFERENCE_ROWS = 10_000
 # Coordinates of both domains together, at most: their second moments are one matrix.
 WIDEST = 8192
@@ -230,7 +230,7 @@ class PairMomentEstimator(BlockEstimator, MetricEstimator):
 
 def block_space(domain: Domain, kernel: Kernel, name: str) -> Space:
     """Return the coordinates of a domain of which a sample is known; landmarks are chosen there."""
-    check_magnitude(domain.X, name)  # what is asked of coordinates says nothing of the features of some kernels
+    check_magnitude(domain.X, name)  # coordinates of some kernels are bounded whatever the features are
     if isinstance(kernel, Linear | Cosine):
         return FeatureSpace(domain.X.shape[1], kernel)
     return span_of_kernel(domain, np.arange(1), kernel, mean=False, name=name).space

@@ -91,7 +91,7 @@ class CoupledRanking:
         return best[0], best[1], max(best[1] - bound, 0.0)
 
     def _scaled_dual(self, t: FloatArray, most: FloatArray, unit: float) -> tuple[float, FloatArray]:
-        """Return what is minimised, of multipliers in units of their bounds."""
+        """Return the objective and its gradient for multipliers in units of their bounds."""
         value, gradient, _ = self._smooth(most * t, unit)
         return value, most * gradient
 
@@ -122,7 +122,7 @@ class HCDRank(TwoDomainEstimator):
 
     **It ranks, and is no metric**: :meth:`rank` orders rows of either domain. :meth:`predict` is ours: the grade
     whose labelled rows of that domain have the nearest mean score. Classes are grades in their sorted order. In a
-    direct sum of different features only the two norms would be coupled, so equal features are asked for.
+    direct sum of different features only the two norms would be coupled, so equal features are required.
 
     From memory of the paper (B. Wang, J. Tang, W. Fan, S. Chen, Z. Yang and Y. Liu, *Heterogeneous cross domain
     ranking in latent space*, CIKM 2009), which has queries, within which rows are compared; here a domain is one
@@ -135,7 +135,7 @@ class HCDRank(TwoDomainEstimator):
     target_cost : float
         c > 0, of the target's preferences against the source's.
     n_preferences : int
-        At most so many preferences of either domain are learned from, drawn at random where there are more.
+        The maximum number of preferences of either domain, drawn at random where there are more.
     tol : float
         The gap, as a part of the objective.
     random_state : int, Generator, RandomState or None

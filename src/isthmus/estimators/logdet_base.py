@@ -32,7 +32,7 @@ from isthmus.solvers.result import Callback, Result, Solver, TracePoint
 
 # Rows nearer than this (squared, over pooled_variance) count as equal: its square is lost in rounding.
 EQUAL = 1e-8
-# Nor are rows told apart that differ by no more than this part of their length.
+# Rows that differ by no more than this part of their length count as equal, too.
 ROUNDING = 16.0 * np.finfo(np.float64).eps
 # The automatic bounds, in units of the spread of the domains.
 UPPER, LOWER = 0.5, 1.5
@@ -87,7 +87,7 @@ def make_label_pairs(
 def make_label_problem(
     rows: FloatArray, pairs: tuple[Pairs, ...], weigh: Callable[[int], float], alignment: MeanAlignment | None = None
 ) -> tuple[LogDetProblem, float]:
-    """Return the problem of pairs of weight one, each with the weight of one of so many instead, and that weight."""
+    """Return the problem of pairs whose weights are scaled by ``weigh`` of their number, and that factor."""
     weight = weigh(sum(int((block.weight > 0.0).sum()) for block in pairs))
     weighted = tuple(replace(block, weight=weight * block.weight) for block in pairs)
     return LogDetProblem(rows, weighted, alignment), weight
@@ -194,7 +194,7 @@ class WarmStart:
     takes_blocks: bool
 
     def __call__(self, problem: Any, *spaces: Space) -> FloatArray | None:
-        """Return a factor of a metric, or multipliers; None where neither can be told."""
+        """Return a factor of a metric, or multipliers; None where neither can be carried over."""
         start = self.factor(*spaces) if self.takes_blocks and spaces and self._by_blocks(problem) else None
         written_out = isinstance(problem, LogDetProblem) and isinstance(self.result.problem, LogDetProblem)
         return self.multipliers(problem) if start is None and written_out else start
@@ -317,7 +317,7 @@ def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
 
 
 def gap_callback(progress: Progress, goal: float) -> Callback | None:
-    """Return a callback that reports how far the certified gap is from its goal; None where nobody listens.
+    """Return a callback that reports how far the certified gap is from its goal; None where none is shown.
 
     The fraction of the work is that of the powers of ten between the first finite gap and the goal: the time left is
     that of a gap which goes on falling at the same rate. Newton steps end sooner.
@@ -360,7 +360,7 @@ class LogDetParameters:
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
 
     def _pair_weight(self, n_pairs: int) -> float:
-        """Return the weight of one of so many pairs: a number, or "auto", a total that all pairs share."""
+        """Return the weight of each of ``n_pairs`` pairs: a number, or for "auto" its share of a total."""
         return as_weight(self.pair_weight, "pair_weight", self.automatic_weight / max(n_pairs, 1))
 
 
@@ -378,7 +378,7 @@ class LogDetEstimator(MetricEstimator, LogDetParameters):
         return {**super()._fit_data(data, settings), "_training_data": data}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and pickled: not the rows of the fit, which may be many, and are the caller's."""
+        """Return the state for copies and pickles, without the caller's rows, of which there may be many."""
         return {name: value for name, value in super().__getstate__().items() if name != "_training_data"}
 
     def update(

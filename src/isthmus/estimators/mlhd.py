@@ -128,7 +128,7 @@ def span_used_rows(joint: JointSpace, used: IntArray, *, mean: bool) -> FloatArr
 
 
 def is_large(joint: JointSpace) -> bool:
-    """Return whether pairs should not be written out: there are many, and each pair of rows can be told apart.
+    """Return whether pairs should be summed in blocks: there are many, and no two rows of a pair coincide.
 
     Across domains two rows are equal at the start only where both are zero.
     """
@@ -318,7 +318,7 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
         spaces = joint.source.space, joint.target.space
-        # Axes of n rows in a space of so many dimensions: no more than either.
+        # No more axes than rows or dimensions.
         most = min(domains.source.shape[0] + domains.target.shape[0], sum(space.dimension for space in spaces))
         k = self._size(most, most)
         if joint.pairs is None:
@@ -375,8 +375,8 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
             find_axes(side.points[numbers], f"pairs: expected {name}")
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
         across, *within = (make_label_block(joint.y, run, by_label) for run in self._runs(joint))
-        asked = drop_coincident_pairs(rows, [add_known_pairs(across, known, bounds), *within])
-        blocks, used = drop_unused_rows(asked, len(rows), pair_weight)
+        distinct = drop_coincident_pairs(rows, [add_known_pairs(across, known, bounds), *within])
+        blocks, used = drop_unused_rows(distinct, len(rows), pair_weight)
         maps, alignment = span_used_rows(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
             slack, total = self._slack(joint.spread), float(known.weights.sum())

@@ -307,7 +307,7 @@ def fit_logit(scores: Sequence[BothWays], partners: tuple[IntArray, IntArray]) -
 def choose_blocks(
     scores: Sequence[BothWays], partners: tuple[IntArray, IntArray]
 ) -> tuple[FloatArray, dict[int, float]]:
-    """Return the weights of learned scores and of blocks, zero where a block tells nothing, and likelihood ratios.
+    """Return the weights of learned scores and of blocks, zero for uninformative blocks, and likelihood ratios.
 
     Blocks are left out, the weakest first, until the likelihood ratio of every one that is left exceeds
     :data:`LEAST_RATIO`. The ratio of a block is that against leaving it out, at the time when that was decided.
@@ -436,7 +436,7 @@ class SharedFeatureUnion(MetricEstimator):
         Points are wide, and all rows of a table of texts would be most of a model file.
         """
         pairs = domains.pairs
-        assert pairs is not None  # fit asked for them
+        assert pairs is not None  # fit has checked this
         source, target = (
             domain if len(domain.labelled) else Domain(domain.X[rows], domain.y[rows])
             for domain, rows in ((domains.source, np.unique(pairs.source)), (domains.target, np.unique(pairs.target)))
@@ -454,7 +454,7 @@ class SharedFeatureUnion(MetricEstimator):
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         inner, columns = settings
         system, pairs = self._system(), domains.pairs
-        assert pairs is not None  # fit asked for them
+        assert pairs is not None  # fit has checked this
         own = self._strip_domains(domains, columns)
         learned, attributes = system._fit_joint(own, joint, inner)
         block = SharedBlock.of(domains, columns, int(self.n_terms), int(self.n_projections))

@@ -96,7 +96,7 @@ class TransductiveEstimator(TargetClassifier):
 
 
 def label_costs(domains: TwoDomains) -> FloatArray:
-    """Return what it costs (n_s, n_t) that a source row goes to a target row: 0 in its class, 1 in another.
+    """Return the costs (n_s, n_t) between source and target rows: 0 within a class, 1 between classes.
 
     Of a row without a label it is what a class at random would cost, 1 - 1/C.
     """
@@ -251,7 +251,7 @@ class COOT(TransductiveEstimator):
 
 
 def relations(X: FloatArray, keys: FloatArray, temperature: float) -> FloatArray:
-    r"""Return how near rows (n, d) are to key points (k, d), as distributions (n, k).
+    r"""Return the distributions (n, k) of rows (n, d) over key points (k, d), by their distances.
 
     .. math:: R_{ij} \propto \exp(-\|x_i - k_j\|^2 / (\tau m)), \quad m = \max \|x - x'\|^2
 

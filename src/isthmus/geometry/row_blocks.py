@@ -159,7 +159,7 @@ class StackedColumns:
 
 
 def width(table: Any, space: Space | None) -> int:
-    """Return how many coordinates the rows of a table have."""
+    """Return the number of coordinates of the rows of a table."""
     return int(table.shape[1]) if space is None else space.dimension
 
 

@@ -69,7 +69,7 @@ NO_PARTNER = -50.0
 LEADING = (8, 16, 24, 40)
 # Similarities to the nearest 20 rows are compared one by one, those further down at about 100 places.
 NEAREST, PLACES = 20, 100
-# With more pairs of rows than this, they are also compared by what surrounds them: of so many, too many look alike.
+# With more pairs of rows than this, their neighbours are compared too: too many rows are similar by chance.
 MANY_PAIRS = 10_000_000
 # Sizes of surroundings, and that of which deviations count too; how often those of surroundings are looked at.
 SURROUNDINGS, DEVIATING, STEPS = (5, 15, 50), 15, 2
@@ -512,12 +512,12 @@ class Background(ShortRepr):
         return cls(*parts)
 
     def hubs(self, space: CommonSpace, points: FloatArray, domain: str) -> FloatArray:
-        """Return how near each point is to a domain as a whole."""
+        """Return the hubness of each point: its mean similarity to the nearest rows of a domain."""
         return hub_scores(space, points, self.source if domain == "source" else self.target)
 
 
 def hub_scores(space: Any, points: FloatArray, others: FloatArray) -> FloatArray:
-    """Return how near each point (m,) is to the other domain: the mean of its ten best scores there.
+    """Return the hubness (m,) of points: the mean of the ten best scores in the other domain.
 
     ``space`` is a common space, or the measure of an index.
     """
@@ -738,7 +738,7 @@ def graph_distances(distances: FloatArray, share: float) -> FloatArray:
 
 
 def _link_neighbours(distances: FloatArray, k: int) -> BoolArray:
-    """Return which rows are linked (n, n): one is among the k nearest of the other."""
+    """Return the adjacency (n, n) of rows of which one is among the k nearest of the other."""
     n = len(distances)
     linked = np.zeros((n, n), dtype=bool)
     np.put_along_axis(linked, np.argpartition(distances, k, axis=1)[:, : k + 1], True, axis=1)

@@ -94,7 +94,7 @@ class TermRows:
         *,
         drop_one_sided: bool = False,
     ) -> TermRows:
-        """Weigh the terms of texts: those of an analyzer, or all runs of so many characters within words.
+        """Weigh the terms of texts: those of an analyzer, or character n-grams within words.
 
         With ``drop_one_sided``, terms that several texts of one collection have and none of the other do not count.
         """
@@ -163,7 +163,7 @@ def _count_terms(texts: Sequence[str], analyzer: Analyzer | tuple[int, int]) -> 
 
 
 def _count_rows(X: Any, places: IntArray) -> IntArray:
-    """Return how many rows have each term."""
+    """Return the number of rows that have each term."""
     rows = np.bincount(places, minlength=X.shape[0])
     return np.bincount(X.indices, np.repeat(rows, np.diff(X.indptr)), X.shape[1]).astype(np.intp)
 

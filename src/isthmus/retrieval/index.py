@@ -116,7 +116,7 @@ class IndexedRows:
         return self.ids.dtype == object
 
     def select(self, label: Any, among: str | None) -> BoolArray | None:
-        """Return which rows have a label and are of a domain; None for all."""
+        """Return a mask of the rows with a label and of a domain; None for all rows."""
         if label is None and among is None:
             return None
         allowed = np.ones(len(self.ids), dtype=np.bool_)
@@ -468,7 +468,7 @@ def _sort(positions: IntArray, scores: FloatArray) -> tuple[IntArray, FloatArray
 
 
 def fingerprint(model: Any) -> str | None:
-    """Return a hash that tells one common space from another; None for models that have none."""
+    """Return a hash of the common space of a model; None for models without one."""
     space = common_space(model)
     if space is None:
         return None

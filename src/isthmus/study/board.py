@@ -199,7 +199,7 @@ class Board:
         return np.array(rows, dtype=float)  # None becomes NaN
 
     def uncertified_groups(self, system: str, setting: str = "default") -> BoolArray:
-        """Return which groups (groups,) have a trial whose fit was not certified or failed."""
+        """Return a mask of the groups with a trial whose fit failed or was not certified."""
         rows = self.records(system, setting)
         return np.array([any(r is not None and not r.certified for r in row) for row in rows])
 

@@ -261,7 +261,7 @@ def _simplify(value: Any, within: tuple[int, ...] = ()) -> Any:
 
 
 def _take_apart(value: Any) -> list[Any] | None:
-    """Return what counts of a value whose pickled form has more or less; None of other values."""
+    """Return the parts of a value that identify it, where its pickled form does not; None for other values."""
     if isinstance(value, np.ma.MaskedArray):
         return ["masked", np.ma.getdata(value), np.ma.getmaskarray(value)]
     if sp.issparse(value):

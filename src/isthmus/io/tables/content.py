@@ -76,7 +76,7 @@ def check_column_count(n: int, name: str) -> None:
 
 
 def check_content(content: bytes, name: str) -> None:
-    """Raise where a file has nothing but blanks."""
+    """Raise where a file is empty or blank."""
     if not content.strip():
         raise InputError(f"{name}: expected a table, got an empty file.")
 
@@ -147,7 +147,7 @@ def find_first_row(text: bytes) -> bytes:
 
 
 def _find_last_end(text: bytearray) -> int:
-    """Return where the last whole row ends; 0 where none does."""
+    """Return the end of the last whole row; 0 where there is none."""
     place = text.rfind(b"\n")
     odd = text.count(QUOTE, 0, max(place, 0)) % 2
     while place >= 0 and odd:

@@ -104,7 +104,7 @@ def recode(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]
 
 
 def check_dialect(sep: str | None, decimal: str | None) -> None:
-    """Raise where a separator or a decimal mark can't be one; None stands for one to be detected."""
+    """Raise unless separator and decimal mark are valid; None means that they are detected."""
     if sep is not None and (len(sep) != 1 or not sep.isascii() or sep.isalnum() or sep in '"\r\n\0'):
         raise InputError(f"sep: expected one character, such as , ; | or tab, got {show_path(repr(sep)[:60])}.")
     if decimal is not None and decimal not in DECIMAL_MARKS:
@@ -119,7 +119,7 @@ def detect_dialect(
     The separator is the one of ``,``, ``;``, tab and ``|`` that is most frequent in the names of the columns, outside
     of quotes; among several, one that cuts all rows into as many cells comes first. The decimal mark is a comma where
     more columns hold numbers with a comma than with a point. A comma or point before groups of three digits may
-    separate thousands, and is no evidence. Where no plain number tells, numbers with units do.
+    separate thousands, and is no evidence. Without plain numbers, numbers with units decide.
 
     Examples
     --------

@@ -256,7 +256,7 @@ class Words:
     def fit(cls, table: Table, column: Column) -> Words:
         """Learn from the cells of a table, with scikit-learn's vectorizer and decomposition."""
         texts = read_texts(table, column.name)
-        # In a long table, a word of one row tells nothing about other rows; there may be no others, or only letters.
+        # In a long table, words of a single row are dropped, unless there are no others.
         choices: list[dict[str, Any]] = [{"min_df": 2}] * (table.n_rows >= RARE) + [{}, {"token_pattern": ONE_LETTER}]
         for settings in choices:
             found = TfidfVectorizer(sublinear_tf=True, max_features=column.terms, **settings)
@@ -287,7 +287,7 @@ class Words:
         return X if self.axes is None else np.ascontiguousarray(X @ self.axes.T)
 
     def lack_terms(self, table: Table) -> BoolArray:
-        """Return which rows have none of the words (n,)."""
+        """Return a mask of the rows without any of the words (n,)."""
         return np.asarray(np.diff(self._weigh(table).indptr) == 0)
 
     def _weigh(self, table: Table) -> Any:
@@ -323,7 +323,7 @@ class Characters:
         return hashing.transform(texts)
 
     def lack_terms(self, table: Table) -> BoolArray:
-        """Return which rows have no text (n,)."""
+        """Return a mask of the rows without text (n,)."""
         return np.asarray(np.diff(self.transform(table).indptr) == 0)
 
 
@@ -397,7 +397,7 @@ class Features:
         return {c.name: CoercedCells.of(table, c.name, days=c.kind == "date") for c in columns}
 
     def unknown_rows(self, table: Table) -> BoolArray:
-        """Return which rows have no word of the fit (n,); none, where not all columns are text."""
+        """Return a mask of the rows without a word of the fit (n,); False where not all columns are text."""
         texts = [block for block in self.blocks if isinstance(block, Words | Characters)]
         if len(texts) < len(self.blocks):
             return np.zeros(table.n_rows, dtype=bool)
@@ -405,7 +405,7 @@ class Features:
         return np.asarray(np.all(found, axis=0))
 
     def plan_lines(self) -> list[str]:
-        """Return what each column is, for the screen, with the number of axes that texts really have."""
+        """Return the kind of each column, for the screen, with the number of axes of fitted texts."""
         axes = {b.column: 0 if b.axes is None else len(b.axes) for b in self.blocks if isinstance(b, Words)}
         return [str(replace(c, components=axes[c.name]) if c.name in axes else c) for c in self.plan.columns]
 

@@ -527,7 +527,7 @@ class IdRegister:
         return ids
 
     def check_unique(self, blocks: RowBlocks, plan: Plan) -> None:
-        """Raise where two of all rows have the same id."""
+        """Raise where two rows have the same id."""
         hashes = np.concatenate([np.empty(0, dtype=np.uint64), *self._hashes])
         if len(np.unique(hashes)) < len(hashes):
             read_ids(read_table(blocks.path, sep=blocks.sep, decimal=blocks.decimal), plan)

@@ -215,7 +215,7 @@ def _read_json_lines(found: bytes, name: str) -> Any:
 
 
 def _measure_depth(text: bytes) -> int:
-    """Return how deep lists and objects lie within each other in a line of JSON."""
+    """Return the depth of nested lists and objects in a line of JSON."""
     codes = np.frombuffer(STRING.sub(b" ", text), np.uint8)
     opening, closing = (np.isin(codes, np.frombuffer(marks, np.uint8)) for marks in (b"[{", b"]}"))
     return int(np.cumsum(opening.astype(np.intp) - closing).max(initial=0))
@@ -266,7 +266,7 @@ def _value_bytes(dtype: Any) -> int:
 
 
 def check_text_room(frame: Any, size: int, name: str) -> None:
-    """Raise where a file of ``size`` bytes says one text so often that all of it would fill the memory."""
+    """Raise where a file of ``size`` bytes repeats texts so often that they would fill the memory."""
     pl = import_polars()
     texts = [column.str for column in frame.iter_columns() if column.dtype == pl.String]
     texts += [column.cat for column in frame.iter_columns() if column.dtype == pl.Categorical]

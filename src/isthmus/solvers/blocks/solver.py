@@ -359,7 +359,7 @@ COARSEST_TARGET = 2048
 
 
 def sample_size(n: int, n_target: int = 1) -> tuple[int, int]:
-    """Return how many of n rows and of n_target labelled target rows the curvature is estimated from.
+    """Return the numbers of rows, of n, and of labelled target rows for the estimate of the curvature.
 
     Examples
     --------
