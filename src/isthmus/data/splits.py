@@ -10,7 +10,7 @@ import numbers
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,6 +28,8 @@ from isthmus._core.validation import (
 )
 from isthmus.data.domains import Split
 from isthmus.exceptions import InputError
+
+Seed: TypeAlias = int | Sequence[int]
 
 
 class Supply(NamedTuple):
@@ -155,13 +157,7 @@ class Protocol:
                 object.__setattr__(self, name, whole)  # NumPy's integers can't be written as JSON
 
     def split(
-        self,
-        y_source: Any,
-        y_target: Any,
-        *,
-        objects_source: Any = None,
-        objects_target: Any = None,
-        seed: int | Sequence[int],
+        self, y_source: Any, y_target: Any, *, objects_source: Any = None, objects_target: Any = None, seed: Seed
     ) -> Split:
         """Draw a split: row numbers of each part, in ascending order.
 

@@ -417,19 +417,10 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         if shared is not None:  # named columns are those of the tables as they were given
             sizes = _count(data.X_source), _count(data.X_target)
             shared = check_shared_evidence(shared, data.X_source, data.X_target, *sizes)
-        domains = TwoDomains.of(
-            rows["source"],
-            data.y_source,
-            rows["target"],
-            data.y_target,
-            data.pairs,
-            shared,
-            own_classes=self.own_classes,
-            needs_target_labels=self.needs_target_labels,
-            fewest_pairs=self.fewest_pairs,
-            pairs_for=type(self).__name__,
-            blocks=blocks,
-        )
+        labelled = rows["source"], data.y_source, rows["target"], data.y_target
+        needs: Any = {name: getattr(self, name) for name in ("own_classes", "needs_target_labels", "fewest_pairs")}
+        needs |= {"pairs_for": type(self).__name__, "blocks": blocks}
+        domains = TwoDomains.of(*labelled, data.pairs, shared, **needs)
         if self.equal_features:
             self._check_equal_features(data, domains)
         columns = {name: None if name in blocks else column_names(data.rows(name)) for name in DOMAINS}

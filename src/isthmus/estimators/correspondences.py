@@ -13,13 +13,7 @@ from isthmus._core.linalg import principal_axes
 from isthmus._core.validation import FloatArray, Matrix, check_choice
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, PAIRS, SystemFacts, check_two_classes
-from isthmus.estimators.eigenmaps import (
-    LabelMoments,
-    Projection,
-    all_coordinates,
-    label_moments,
-    make_heat_graph,
-)
+from isthmus.estimators.eigenmaps import LabelMoments, Projection, all_coordinates, label_moments, make_heat_graph
 from isthmus.estimators.mapped import Both, Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import JointSpace, find_axes

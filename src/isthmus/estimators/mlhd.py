@@ -84,13 +84,10 @@ def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]
     paired, labelled = omega > 0.0, block.weight > 0.0
     apart = np.where(paired, 0.0, np.outer(omega.sum(axis=1), omega.sum(axis=0)))
     apart *= omega.sum() / (apart.sum() or 1.0)  # no two objects differ where one point is paired with all others
-    return Pairs(
-        block.left,
-        block.right,
-        np.where(paired, 1.0, np.where(labelled, block.sign, -1.0)),
-        np.where(paired, omega, np.where(labelled, block.weight, apart)),
-        np.where(paired, bounds[0], np.where(labelled, block.bound, bounds[1])),
-    )
+    sign = np.where(paired, 1.0, np.where(labelled, block.sign, -1.0))
+    weight = np.where(paired, omega, np.where(labelled, block.weight, apart))
+    bound = np.where(paired, bounds[0], np.where(labelled, block.bound, bounds[1]))
+    return Pairs(block.left, block.right, sign, weight, bound)
 
 
 def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> tuple[tuple[Pairs, ...], IntArray]:

@@ -35,6 +35,8 @@ ROUNDING = 1e-14
 LARGEST = 1e9
 # The scores (q, g) of some queries, by their numbers, with every row of the gallery.
 Score: TypeAlias = Callable[[IntArray], FloatArray]
+# The rows of either collection in the columns that both have.
+SharedRows: TypeAlias = tuple[Matrix, Matrix] | None
 
 
 @runtime_checkable
@@ -169,9 +171,7 @@ class SharedBaseline:
     recall: float | None = None
 
     @classmethod
-    def measure(
-        cls, shared: tuple[Matrix, Matrix] | None, pairs: IntArray, known: IntArray | None = None
-    ) -> SharedBaseline:
+    def measure(cls, shared: SharedRows, pairs: IntArray, known: IntArray | None = None) -> SharedBaseline:
         """Search held-out pairs (n, 2) by the cosine of shared columns, among rows that no known pair has."""
         columns = 0 if shared is None else int(shared[0].shape[1])
         if shared is None or not len(pairs):
@@ -275,11 +275,7 @@ class HeldOutPairs:
 
 
 def search_held_out_pairs(
-    fit: Callable[[IntArray], Any],
-    X_source: Matrix,
-    X_target: Matrix,
-    pairs: IntArray,
-    shared: tuple[Matrix, Matrix] | None = None,
+    fit: Callable[[IntArray], Any], X_source: Matrix, X_target: Matrix, pairs: IntArray, shared: SharedRows = None
 ) -> HeldOutPairs | None:
     """Search a third of the pairs by a model of the others; None where they are too few, or the model can't search.
 

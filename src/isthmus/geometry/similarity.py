@@ -693,14 +693,9 @@ def _of_features(X: Matrix) -> list[FloatArray]:
     first, second = total(size), total(squares) + 1e-300
     fourth = total(squares.multiply(squares) if is_sparse(X) else squares**2) + 1e-300
     popularity = np.asarray(squares.sum(axis=0)).ravel() / (float(squares.sum()) or 1.0)
-    top: Any = size.max(axis=1)
+    popular, top = np.asarray(squares @ popularity).ravel(), size.max(axis=1)
     peak = np.asarray(top.toarray() if is_sparse(top) else top).ravel()
-    return [
-        first**2 / second,
-        second**2 / fourth,
-        np.asarray(squares @ popularity).ravel() / second,
-        peak / np.sqrt(second),
-    ]
+    return [first**2 / second, second**2 / fourth, popular / second, peak / np.sqrt(second)]
 
 
 def graph_distances(distances: FloatArray, share: float) -> FloatArray:
