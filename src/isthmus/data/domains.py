@@ -439,10 +439,8 @@ def _check_row_numbers(rows: Any) -> IntArray:
     if not len(array):
         raise InputError(NO_PAIRS)
     # Columns of frames that allow for missing values hold whole numbers as objects.
-    whole = array.dtype.kind in "iu" or (
-        array.dtype.kind == "O"
-        and all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in array.flat)
-    )
+    each = (isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in array.flat)
+    whole = array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(each))
     if array.ndim != 2 or array.shape[1] != 2 or not whole:
         kind = f"{type(rows).__name__} of objects" if array.dtype.kind == "O" else str(array.dtype)
         raise InputError(f"pairs: expected whole row numbers (m, 2), got {kind} of shape {array.shape}.")

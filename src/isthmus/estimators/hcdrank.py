@@ -19,7 +19,7 @@ from isthmus.geometry.common_space import DOMAINS
 # Of the soft maximum of two eigenvalues, in units of the larger one: lowered step by step, each started twice.
 TEMPERATURES = np.repeat(10.0 ** -np.arange(1.0, 9.0), 2)
 # Of L-BFGS, at each temperature.
-STEPS = 1000
+OPTIONS = {"maxiter": 1000, "maxfun": 5000, "ftol": 1e-15, "gtol": 1e-12}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +74,8 @@ class CoupledRanking:
         for temperature in TEMPERATURES:
             # The temperature is relative to the larger singular value of where the last step ended.
             unit = temperature * float(np.linalg.norm(self._sums(most * t), 2) ** 2) or 1.0
-            found = minimize(
-                self._scaled_dual,
-                t,
-                args=(most, unit),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=[(0.0, 1.0)] * len(most),
-                options={"maxiter": STEPS, "maxfun": 5 * STEPS, "ftol": 1e-15, "gtol": 1e-12},
-            )
+            arguments: Any = {"args": (most, unit), "bounds": [(0.0, 1.0)] * len(most), "options": OPTIONS}
+            found = minimize(self._scaled_dual, t, jac=True, method="L-BFGS-B", **arguments)
             t = np.clip(found.x, 0.0, 1.0)
             A = self._smooth(most * t, unit)[2]
             bound, best = max(bound, self.dual(most * t)), min(best, (A, self.primal(A)), key=lambda pair: pair[1])

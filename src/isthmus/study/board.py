@@ -210,15 +210,13 @@ class Board:
         or with one of an earlier scheme, can't be compared: they count by their version alone.
         """
         cells = set(self.design.cells(tuple(SETTINGS)))
-        return sum(
-            not r.of_this_version
-            or (
-                (r.fingerprint or "").startswith(SCHEME)
-                and not str(r.fingerprint).startswith(self.design.fingerprint(r.variant, r.system, r.setting))
-            )
-            for r in self._records.values()
-            if (r.system, r.setting) in cells
-        )
+
+        def is_stale(r: Record) -> bool:
+            mark, cell = str(r.fingerprint), (r.variant, r.system, r.setting)
+            old = not r.of_this_version  # first: fingerprints take time
+            return old or (mark.startswith(SCHEME) and not mark.startswith(self.design.fingerprint(*cell)))
+
+        return sum(is_stale(r) for r in self._records.values() if (r.system, r.setting) in cells)
 
     def difference(self, a: str, b: str, setting: str = "default") -> Difference:
         """Return the mean of a - b over all trials, clustered by seed and by group, whichever is more cautious."""

@@ -69,7 +69,7 @@ def check_room(claim: int, size: int, name: str, what: str = "a file") -> None:
         raise InputError(f"{name}: expected {what} that unpacks to at most {most} bytes, got {claim} or more.")
 
 
-def check_column_count(n: int, name: str) -> None:
+def check_width(n: int, name: str) -> None:
     """Raise where there are more columns than a table may have."""
     if n > MOST_COLUMNS:
         raise InputError(f"{name}: expected at most {MOST_COLUMNS} columns, got {n}.")

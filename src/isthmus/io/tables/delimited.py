@@ -16,13 +16,7 @@ from typing import Any
 from isthmus._core.files import show_path
 from isthmus.data.cells import MISSING, NUMBER, clean_text
 from isthmus.exceptions import InputError, IsthmusError
-from isthmus.io.tables.content import (
-    check_column_count,
-    check_content,
-    find_first_row,
-    import_polars,
-    report_read_errors,
-)
+from isthmus.io.tables.content import check_content, check_width, find_first_row, import_polars, report_read_errors
 
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_MARKS = (".", ",")
@@ -205,7 +199,7 @@ def read_csv(content: bytes, name: str, separator: str, *, line: int = 0) -> dic
     header = content[:LONGEST_HEADER].split(b"\n", 1)[0]
     check_content(content, name)
     check_utf8(content, name, line)
-    check_column_count(header.count(separator.encode()) + 1, name)
+    check_width(header.count(separator.encode()) + 1, name)
     if separator.encode() in header:
         content = content.rstrip(b"\r\n")  # rows of several cells can't be blank lines
     if content.startswith(b"x"):  # with some characters after it, polars takes that for a file of zlib

@@ -17,9 +17,9 @@ from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import is_sparse
 from isthmus.exceptions import InputError, import_extra
 from isthmus.io.tables.content import (
-    check_column_count,
     check_content,
     check_room,
+    check_width,
     import_polars,
     read_pieces,
     report_read_errors,
@@ -49,7 +49,7 @@ def read_npy(path: Path, name: str) -> Table:
 def _check_matrix(array: Any, name: str) -> Any:
     if array.ndim != 2 or not array.shape[1]:
         raise InputError(f"{name}: expected a matrix with one row per sample, got shape {show_shape(array.shape)}.")
-    check_column_count(array.shape[1], name)
+    check_width(array.shape[1], name)
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         raise InputError(f"{name}: expected numbers, got type {array.dtype.str[1:41]!r}.")
     return array
@@ -248,7 +248,7 @@ def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, in
     with report_read_errors(name, IN_ORDER):
         lazy = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
         schema = lazy.collect_schema()
-        check_column_count(len(schema), name)
+        check_width(len(schema), name)
         n = int(lazy.select(pl.len()).collect().item())  # from the footer
         claim = min(n, run or n) * sum(map(_value_bytes, schema.dtypes()))
         check_room(claim, size, name, "a file" if run is None else f"a run of {run} rows")
@@ -274,7 +274,7 @@ def check_text_room(frame: Any, size: int, name: str) -> None:
 
 
 def _split_columns(frame: Any, name: str) -> dict[str, Any]:
-    check_column_count(frame.width, name)
+    check_width(frame.width, name)
     return dict(zip(frame.columns, frame.iter_columns(), strict=True))
 
 
