@@ -35,6 +35,8 @@ UNLABELLED = -1
 MOST_OPTIONS = 8
 # Characters of a representation, at most.
 LONGEST_REPR = 300
+# Characters of a value in a message, at most.
+LONGEST_VALUE = 60
 
 
 def is_sparse(X: Any) -> bool:
@@ -358,7 +360,7 @@ def _seed(value: Any) -> int | None:
     raise InputError(f"random_state: expected {kinds}, got {show_value(value)}.")
 
 
-def show_value(value: Any, most: int = 60) -> str:
+def show_value(value: Any) -> str:
     """Return a value as messages show it: short, on one line, with the shape of an array instead of its entries.
 
     Examples
@@ -372,7 +374,7 @@ def show_value(value: Any, most: int = 60) -> str:
         text = " ".join(repr(value).split())
     except ValueError:  # Python refuses to write whole numbers of thousands of digits
         return type(value).__name__
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
 class ShortRepr:

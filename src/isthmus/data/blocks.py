@@ -129,16 +129,16 @@ class DaskRows(ShortRepr):
             raise InputError("codes: expected the chunks of X, of whole rows, got others; use DaskRows.of.")
 
     @classmethod
-    def of(cls, X: Any, y: Any, name: str = "source") -> DaskRows:
+    def of(cls, X: Any, y: Any) -> DaskRows:
         """Return rows with labels of any type, in a Dask array or an ordinary one; codes are kept on the workers."""
-        array, labels = import_dask().array, f"y_{name}"
-        X = check_chunks(X, f"X_{name}")
+        array, labels = import_dask().array, "y_source"
+        X = check_chunks(X, "X_source")
         if y is None:
             raise InputError(f"{labels}: expected one label per row, got None.")
         if not isinstance(y, array.Array):
             y = array.from_array(np.asarray(y), chunks=-1)
         if y.ndim != 1 or y.shape != X.shape[:1]:
-            raise InputError(f"{labels}: expected shape {X.shape[:1]} to match X_{name}, got {y.shape}.")
+            raise InputError(f"{labels}: expected shape {X.shape[:1]} to match X_source, got {y.shape}.")
         y = y.rechunk((X.chunks[0],))
         # Two passes over labels: the classes of all partitions first, then the place of each label among them.
         parts = compute([import_dask().delayed(find_classes)(part, labels) for part in partitions(y)])
@@ -270,7 +270,7 @@ def encode_block(y: NDArray[Any], classes: NDArray[Any]) -> IntArray:
     return np.searchsorted(classes, np.asarray(y)).astype(np.min_scalar_type(len(classes)))
 
 
-def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDArray[Any]]:
+def check_labelled_rows(X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
     """Return rows with their codes, and the classes that these count through.
 
     Parameters
@@ -280,8 +280,6 @@ def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDA
     y : array
         A label (n,) for each row of a Dask array; of rows that bring their codes, the classes (C,), or None where
         they bring these too.
-    name : str
-        The name of the domain in messages.
 
     Examples
     --------
@@ -290,14 +288,14 @@ def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDA
     (2, array(['cat', 'dog'], dtype='<U3'))
     """
     if is_dask(X):
-        X, y = DaskRows.of(X, y, name), None
+        X, y = DaskRows.of(X, y), None
     own = getattr(X, "classes", None)
     if (y is None) == (own is None):
         got = "None" if y is None else "them twice"
-        raise InputError(f"y_{name}: expected the classes that the codes of the rows count through, once, got {got}.")
+        raise InputError(f"y_source: expected the classes of the codes of the rows, once, got {got}.")
     classes = np.asarray(own if y is None else y)
     if classes.ndim != 1 or not len(classes) or len(np.unique(classes)) != len(classes):
-        raise InputError(f"y_{name}: expected different classes, got {show_value(classes)}.")
+        raise InputError(f"y_source: expected different classes, got {show_value(classes)}.")
     return X, classes
 
 

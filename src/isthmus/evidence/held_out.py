@@ -56,7 +56,7 @@ class Answer(Protocol):
         """The measurements behind the conclusion."""
 
 
-def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:
+def wilson_interval(hits: float, n: int) -> tuple[float, float]:
     r"""Return Wilson's interval for the share of hits among n.
 
     .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}, \qquad p = \text{hits} / n
@@ -67,9 +67,9 @@ def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:
     >>> round(low, 3), round(high, 3)
     (0.596, 0.982)
     """
-    p, z2 = hits / n, z**2 / n
+    p, z2 = hits / n, Z**2 / n
     centre = (p + z2 / 2.0) / (1.0 + z2)
-    half = z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
+    half = Z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
     # The interval contains p on paper; rounding must not exclude it.
     return min(p, max(0.0, float(centre - half))), max(p, min(1.0, float(centre + half)))
 

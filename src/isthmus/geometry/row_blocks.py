@@ -90,7 +90,7 @@ def _check_finite(mean: FloatArray, name: str) -> None:
         raise InputError(f"{name}: expected finite numbers without NaN or inf, got NaN or inf.")
 
 
-def compute_moments(rows: Rows, n_classes: int, name: str = "X_source") -> Moments:
+def compute_moments(rows: Rows, n_classes: int) -> Moments:
     """Compute the moments of all rows, in two passes.
 
     Examples
@@ -101,13 +101,13 @@ def compute_moments(rows: Rows, n_classes: int, name: str = "X_source") -> Momen
     (array([2., 8.]), array([4.]), array([8.67]))
     """
     if not rows.n:
-        raise InputError(f"{name}: expected at least 1 row(s), got 0.")
+        raise InputError("X_source: expected at least 1 row(s), got 0.")
     with np.errstate(over="ignore", invalid="ignore"):
         sums, counts, zeros, sparse = rows.total(partial(_sum_classes, n_classes))
         mean = sums.sum(axis=0) / rows.n
-        _check_finite(mean, name)
+        _check_finite(mean, "X_source")
         (squares,) = rows.total(partial(_sum_deviations, mean))
-        check_moments(mean, squares / rows.n, name)
+        check_moments(mean, squares / rows.n, "X_source")
     means, variances = sums / np.maximum(counts, 1.0)[:, None], np.maximum(squares, 0.0) / rows.n
     return Moments(counts.astype(np.intp), means, variances, int(zeros), bool(sparse))
 
