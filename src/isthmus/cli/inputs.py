@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tomllib
+from argparse import ArgumentParser, Namespace
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -70,7 +70,7 @@ class StoredModel:
         return table, rows, coerced
 
 
-def add_model_option(parser: argparse.ArgumentParser) -> None:
+def add_model_option(parser: ArgumentParser) -> None:
     """Add the model file."""
     parser.add_argument("model", metavar="MODEL", type=Path, help="model file written by `isthmus fit`")
 
@@ -156,7 +156,7 @@ def coerced_facts(coerced: Iterable[CoercedCells]) -> list[dict[str, Any]]:
 
 
 def read_inputs(
-    options: argparse.Namespace,
+    options: Namespace,
     files: tuple[Path, Path],
     names: tuple[str, str],
     screen: Console,
@@ -219,7 +219,7 @@ def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) ->
         return read_table(path, **written)
 
 
-def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
+def _load_plans(options: Namespace, names: tuple[str, str]) -> list[Plan]:
     from isthmus.io.tables.plan import Plan
     from isthmus.io.tables.table import quote
 
@@ -243,7 +243,7 @@ def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Pla
     return plans
 
 
-def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale: bool) -> list[Plan]:
+def _detect_plans(options: Namespace, tables: tuple[Table, ...], scale: bool) -> list[Plan]:
     from isthmus.io.tables.plan import Plan, settle_kinds
     from isthmus.io.tables.table import quote
 
@@ -336,9 +336,7 @@ def load_decisions(
     return found
 
 
-def shared_columns(
-    first: InputFile, second: InputFile, options: argparse.Namespace, screen: Console
-) -> SharedColumns | None:
+def shared_columns(first: InputFile, second: InputFile, options: Namespace, screen: Console) -> SharedColumns | None:
     """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
     found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
     hint = f"; use --shared A=B if column A of {first.table.path} means the same as column B of {second.table.path}"
@@ -346,7 +344,7 @@ def shared_columns(
     return found if found.pairs else None
 
 
-def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argparse.Namespace) -> SharedColumns:
+def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: Namespace) -> SharedColumns:
     from isthmus.data.shared_columns import AUTO, SharedColumns, plain_name
 
     given: list[Any] | None = [] if options.no_shared else None
@@ -424,9 +422,8 @@ def _share_ids(cells: Sequence[Mapping[str, Sequence[Any]]], plans: Sequence[Pla
     from isthmus.data.cells import clean_text
     from isthmus.data.shared_columns import LEAST_OVERLAP
 
-    ids = [
-        {clean_text(cell) for cell in some.get(plan.id or "", ())} for some, plan in zip(cells, plans, strict=True)
-    ]
+    both = zip(cells, plans, strict=True)
+    ids = [{clean_text(cell) for cell in columns.get(plan.id or "", ())} for columns, plan in both]
     return len(ids[0] & ids[1]) >= LEAST_OVERLAP * min(map(len, ids))
 
 

@@ -11,7 +11,7 @@ Examples
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SHOWN, WIDEST = 10, 32
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     add_file_options(parser, "A", "B", "rows of one collection", "rows of the other", shared=True)
     add = parser.add_argument
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace, screen: Console) -> None:
+def run(options: Namespace, screen: Console) -> None:
     """Match, print the verdict, write the matches."""
     given = options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
     check_table_output(options.output, *given)
@@ -98,9 +98,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.answer(facts)
 
 
-def _list_facts(
-    options: argparse.Namespace, found: Matching, sides: Sides, columns: SharedColumns | None
-) -> dict[str, Any]:
+def _list_facts(options: Namespace, found: Matching, sides: Sides, columns: SharedColumns | None) -> dict[str, Any]:
     # None where no pair was held out.
     held_out, shuffled = (getattr(found.evidence, what, None) for what in ("held_out", "shuffled"))
     return {

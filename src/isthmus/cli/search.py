@@ -10,7 +10,7 @@ By default, queries are target rows and the index has source rows; --from source
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from isthmus.exceptions import InputError
 SHOWN = 10
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     add_model_option(parser)
     add = parser.add_argument
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace, screen: Console) -> None:
+def run(options: Namespace, screen: Console) -> None:
     """Search, show and write the nearest rows."""
     check_table_output(options.output, options.model, options.index, options.query)
     from isthmus import Index
@@ -78,9 +78,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.answer(facts | {"found": lines if options.output is None else None})
 
 
-def _read_queries(
-    options: argparse.Namespace, kept: StoredModel, screen: Console
-) -> tuple[tuple[str, ...], Any, list[str]]:
+def _read_queries(options: Namespace, kept: StoredModel, screen: Console) -> tuple[tuple[str, ...], Any, list[str]]:
     """Return the names of the queries, their features, and those without a word that the model knows."""
     from isthmus.io.tables.plan import read_ids
     from isthmus.io.tables.table import Table

@@ -182,9 +182,7 @@ def _word_shares(cells: Cells) -> dict[str, float]:
 def _compare_numbers(*tables: Mapping[str, Cells]) -> dict[tuple[str, str], float]:
     """Return the shares of close values for the columns of two tables that measure the same; none of many columns."""
     # Some cells tell most other columns: to read all cells of wide tables would take minutes.
-    some = [
-        [n for n, cells in t.items() if len(_different_numbers(cells[:: len(cells) // PROBED + 1]))] for t in tables
-    ]
+    some = [[n for n, c in t.items() if len(_different_numbers(c[:: len(c) // PROBED + 1]))] for t in tables]
     if max(map(len, some)) > MOST_NUMBERS or not all(some):
         return {}
     left, right = ({n: _different_numbers(t[n]) for n in names} for names, t in zip(some, tables, strict=True))

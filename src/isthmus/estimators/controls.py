@@ -489,10 +489,8 @@ class BalancedKMeans(LeadingAxesEstimator):
         return found
 
     def _mean_scores(self, Z: FloatArray) -> FloatArray:
-        each = [
-            centre_scores(-cdist(normalize(Z[:, : M.shape[1]]), M, "sqeuclidean")) / s
-            for M, s in zip(self.means_, self.units_, strict=True)
-        ]
+        both = zip(self.means_, self.units_, strict=True)
+        each = [centre_scores(-cdist(normalize(Z[:, : M.shape[1]]), M, "sqeuclidean")) / s for M, s in both]
         return np.asarray(np.mean(each, axis=0))
 
     def _probabilities(self, Z: FloatArray) -> FloatArray:

@@ -114,10 +114,8 @@ class MomentPairs(JointSpace):
             raise InputError(f"X_source: expected at most {WIDEST} columns of both domains in blocks, got {got}.")
         moments = compute_pair_moments(pairs)
         points = moments.representative_pairs()
-        sides = [
-            DomainSpan(space, X, np.full(len(X), UNLABELLED), moments.mean[columns], np.nan, np.nan)
-            for space, X, columns in zip(spaces, points, pairs.layout.sides, strict=True)
-        ]
+        each, none = zip(spaces, points, pairs.layout.sides, strict=True), np.full(len(points[0]), UNLABELLED)
+        sides = [DomainSpan(space, X, none, moments.mean[columns], np.nan, np.nan) for space, X, columns in each]
         known = KnownPairs.in_order(len(points[0]))
         return cls(sides[0], sides[1], n_classes, known, many=pairs, moments=moments)
 

@@ -52,10 +52,8 @@ class CoupledRanking:
 
     def primal(self, A: FloatArray) -> float:
         """Return the objective at A (d, 2)."""
-        hinges = [
-            c * float(np.maximum(0.0, 1.0 - D @ a).sum())
-            for c, D, a in zip(self.costs, (self.source, self.target), A.T, strict=True)
-        ]
+        both = zip(self.costs, (self.source, self.target), A.T, strict=True)
+        hinges = [c * float(np.maximum(0.0, 1.0 - D @ a).sum()) for c, D, a in both]
         return sum(hinges) + self.weight * float(np.linalg.svd(A, compute_uv=False).sum() ** 2)
 
     def dual(self, x: FloatArray) -> float:

@@ -439,10 +439,8 @@ class KPGRL(TargetClassifier):
         known, ys = domains.target.labelled, domains.source.y
         means = np.stack([X[ys == c].mean(axis=0) for c in domains.target.y[known]])
         keys = means, Y[known]
-        R = [
-            relations(np.vstack([key, rows]), key, self.temperature)
-            for key, rows in zip(keys, (X, Y[free]), strict=True)
-        ]
+        both = zip(keys, (X, Y[free]), strict=True)
+        R = [relations(np.vstack([key, rows]), key, self.temperature) for key, rows in both]
         cost = jensen_shannon(*R)
         k, largest = len(known), float(cost.max())
         return sinkhorn(cost[k:, k:] / (largest or 1.0), self.regularization, self.tol, self.max_iter, weights)

@@ -165,17 +165,15 @@ def infer_shares(views: Views, codes: IntArray) -> ShareEstimate:
     return ShareEstimate(pi, LEAST_STRICTNESS + (1.0 - LEAST_STRICTNESS) * bound)
 
 
-def _count_predictions(
-    L: FloatArray, codes: IntArray, U: FloatArray, fold: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def _count_predictions(L: FloatArray, y: IntArray, U: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the predicted classes of unlabelled rows (C,) and of held-out labelled ones (C, C), counted."""
-    C = int(codes.max()) + 1
+    C = int(y.max()) + 1
     M = np.zeros((C, C))
     for k in np.unique(fold):
         out = fold == k
-        for called in _predict_nearest(L[~out], codes[~out], L[out]):
-            np.add.at(M, (codes[out], called), 0.5)
-    q = sum(np.bincount(called, minlength=C) for called in _predict_nearest(L, codes, U))
+        for called in _predict_nearest(L[~out], y[~out], L[out]):
+            np.add.at(M, (y[out], called), 0.5)
+    q = sum(np.bincount(called, minlength=C) for called in _predict_nearest(L, y, U))
     return 0.5 * np.asarray(q, dtype=np.float64), M
 
 

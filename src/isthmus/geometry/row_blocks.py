@@ -151,10 +151,8 @@ class StackedColumns:
 
     def __getitem__(self, rows: Any) -> Matrix:
         """Return some rows."""
-        parts = [
-            table[rows if chosen is None else chosen[rows]]
-            for table, chosen in zip(self.tables, self.numbers, strict=True)
-        ]
+        both = zip(self.tables, self.numbers, strict=True)
+        parts = [table[rows if chosen is None else chosen[rows]] for table, chosen in both]
         return stack_columns(*parts, spaces=self.spaces)
 
 
@@ -165,9 +163,8 @@ def width(table: Any, space: Space | None) -> int:
 
 def stack_columns(*parts: Matrix, spaces: Sequence[Space | None]) -> Matrix:
     """Stack the columns of blocks: sparse where all blocks, but for single columns, are."""
-    blocks: list[Any] = [
-        part if space is None else space.coordinates(part) for part, space in zip(parts, spaces, strict=True)
-    ]
+    both = zip(parts, spaces, strict=True)
+    blocks: list[Any] = [part if space is None else space.coordinates(part) for part, space in both]
     if all(is_sparse(block) or block.shape[1] == 1 for block in blocks) and is_sparse(blocks[0]):
         return sp.hstack(blocks, format="csr")
     return np.hstack([block.toarray() if is_sparse(block) else block for block in blocks])

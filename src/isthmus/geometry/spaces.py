@@ -265,7 +265,7 @@ def span_of_kernel(
     complete = outside == "zero" or isinstance(kernel, Precomputed)
     if every_row or complete or len(rows) == n:
         return _span_all_rows(X, domain.y, rows, kernel, complete, centre, name)
-    span = _span_rows_and_mean if mean else _span_rows
+    span = _span_with_mean if mean else _span_rows
     return span(X, domain.y, rows, kernel, centre)
 
 
@@ -287,9 +287,7 @@ def _span_rows(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: F
     return DomainSpan(space, C, y[rows], np.full(C.shape[1], np.nan), np.nan, np.nan)
 
 
-def _span_rows_and_mean(
-    X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None
-) -> DomainSpan:
+def _span_with_mean(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None) -> DomainSpan:
     """Return the span of the training rows and the mean of all rows, which is an element of feature space."""
     m, R = len(rows), X[rows]
     if isinstance(kernel, Linear):  # here the mean can be written as a row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -281,8 +281,4 @@ def _split_columns(frame: Any, name: str) -> dict[str, Any]:
 # Formats of text, and their separators; None: to be detected.
 DELIMITED: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
 PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
-READERS: Mapping[str, Callable[[Path, str], Table]] = {
-    ".parquet": _read_parquet,
-    ".npy": read_npy,
-    ".h5ad": read_h5ad,
-}
+READERS = {".parquet": _read_parquet, ".npy": read_npy, ".h5ad": read_h5ad}

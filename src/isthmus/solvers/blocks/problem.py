@@ -336,9 +336,8 @@ def reduce_problem(problem: BlockProblem) -> tuple[ReducedProblem, Rows]:
     precision = np.eye(shifts.shape[1]) + (shifts[:n].T * penalty.weight) @ shifts[:n]
     tables = problem.sign, problem.weight, problem.bound
     bounded = shifts[n:], constraint.weight, np.asarray(constraint.slack)
-    return ReducedProblem(
-        _in_basis(problem.target, target), *tables, precision, *bounded, rows.d, (source, target)
-    ), rows
+    small = _in_basis(problem.target, target)
+    return ReducedProblem(small, *tables, precision, *bounded, rows.d, (source, target)), rows
 
 
 def lower_factor(A: FloatArray) -> FloatArray:
