@@ -77,19 +77,10 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.say("", head, *_describe_weights(weights), *proofs)
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
     screen.say(*(f"Warning: {words}" for words in found.warnings), f"The model is in {options.output}.{hint}")
-    screen.answer(
-        {
-            "source": source.facts,
-            "target": target.facts,
-            "system": name,
-            "pairs": None if pairs is None else len(pairs),
-            "weights": weights or None,
-            "held_out": None if check is None else check.to_dict(),
-            "certificate": None if certificate is None else str(certificate),
-            "warnings": list(found.warnings),
-            "output": str(options.output),
-        }
-    )
+    facts = {"source": source.facts, "target": target.facts, "system": name, "output": str(options.output)}
+    facts |= {"pairs": None if pairs is None else len(pairs), "weights": weights or None}
+    facts |= {"held_out": None if check is None else check.to_dict(), "warnings": list(found.warnings)}
+    screen.answer(facts | {"certificate": None if certificate is None else str(certificate)})
 
 
 @dataclass(frozen=True, eq=False)

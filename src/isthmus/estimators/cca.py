@@ -119,10 +119,8 @@ def make_paired_rows(joint: JointSpace) -> PairedRows:
         L = sp.coo_array((joint.pairs.weights, places), shape=(n, m)).tocsr()
         return PairedRows.of(sides[0].points, sides[1].points, L, sp.csr_array(sp.identity(m)))
     # A pair for every two rows of one class: the product of both tables of rows by classes.
-    of_classes = [
-        sp.csr_array((np.ones(len(rows)), (rows, side.y[rows])), shape=(len(side.y), joint.n_classes))
-        for side, rows in ((side, side.labelled) for side in sides)
-    ]
+    both, C = [(side.y, side.labelled) for side in sides], joint.n_classes
+    of_classes = [sp.csr_array((np.ones(len(rows)), (rows, y[rows])), shape=(len(y), C)) for y, rows in both]
     return PairedRows.of(sides[0].points, sides[1].points, *of_classes)
 
 
@@ -223,12 +221,8 @@ class CCA(PairMomentEstimator):
         parts = (len(found.correlations),) if weighted else ()
         space = CommonSpace(*spaces, W, projected=True, offsets=scaled.offsets, parts=parts)
         learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
-        attributes = {
-            "correlations_": found.correlations,
-            "residual_": rows.residual(found, gamma),
-            "learner_": learner,
-            "regularization_": gamma,
-        }
+        attributes = {"correlations_": found.correlations, "residual_": rows.residual(found, gamma)}
+        attributes |= {"learner_": learner, "regularization_": gamma}
         return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
 
     def _needs_labels(self) -> bool:
