@@ -180,9 +180,7 @@ def test_given_source_checks_target_rows(fit_first: bool) -> None:
     if fit_first:
         system.fit(X_T, Y_T)
     call = system.predict if fit_first else lambda rows: system.fit(rows, Y_T)
-    with pytest.raises(
-        InputError, match=r"^X: expected different column names, got 'a' twice; rename"
-    ):
+    with pytest.raises(InputError, match=r"^X: expected different column names, got 'a' twice; rename"):
         call(pd.DataFrame(X_T, columns=list("aabc")))
     for bad, word in ((np.nan, "NaN"), (np.inf, "inf")):
         rows = X_T.copy()

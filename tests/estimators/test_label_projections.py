@@ -291,9 +291,7 @@ def test_sums_that_cancel_are_zeros():
 def test_a_residual_that_proves_nothing_is_told(monkeypatch):
     solved = JointProblem.directions
     monkeypatch.setattr(JointProblem, "directions", lambda self, k: replace(solved(self, k), residual=1e-3))
-    with pytest.warns(
-        DataWarning, match=r"residual_: the directions have a relative residual of 1.0e-03"
-    ):
+    with pytest.warns(DataWarning, match=r"residual_: the directions have a relative residual of 1.0e-03"):
         DAMA().fit(*D.args)
 
 

@@ -227,9 +227,7 @@ def test_columns_of_a_frame_keep_their_order():
 
 
 def test_target_rows_in_blocks_without_pairs_are_told_of_pairs():
-    with pytest.raises(
-        InputError, match='pairs: expected "rows" or KnownPairs with rows in blocks, got None'
-    ):
+    with pytest.raises(InputError, match='pairs: expected "rows" or KnownPairs with rows in blocks, got None'):
         CCA().fit(A, np.arange(N) % 2, ArrayRows(B[:9]), np.arange(9) % 2)
 
 

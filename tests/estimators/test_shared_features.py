@@ -146,7 +146,10 @@ def fixed_loss(S, w, partners):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"estimator": isthmus.ARC()}, "estimator: expected a system without transformers that learns a metric from pairs"),
+        (
+            {"estimator": isthmus.ARC()},
+            "estimator: expected a system without transformers that learns a metric from pairs",
+        ),
         (
             {"estimator": RidgeMap(source_transformer=StandardScaler())},
             "estimator: expected a system without transformers",

@@ -190,9 +190,7 @@ def test_the_scaler_is_a_part_of_the_map(name, shift):
 )
 def test_what_is_not_affine_is_refused_or_left_to_the_caller(own):
     model = MLHD(target_transformer=own).fit(*D.args)
-    with pytest.raises(
-        InputError, match=r"target_transformer: expected StandardScaler, .* got"
-    ) as caught:
+    with pytest.raises(InputError, match=r"target_transformer: expected StandardScaler, .* got") as caught:
         to_onnx(model, "target")
     assert one_sentence(caught)
     after = model.transformers_["target"].transform(NEW.X_target)

@@ -116,7 +116,10 @@ def test_dates_are_days():
     for cell in ("soon", "05/31/2024", "31/05/24", "31/05/2024 late", "1/2/3"):
         wrong = Table.of({"d": [cell]})
         assert features.transform(wrong).tolist() == [[2.25, 1.0]], "read as missing"
-        assert str(features.count_coerced_cells(wrong)["d"]) == f'd: 1 of 1 cells is not a date ("{cell}"), read as missing'
+        assert (
+            str(features.count_coerced_cells(wrong)["d"])
+            == f'd: 1 of 1 cells is not a date ("{cell}"), read as missing'
+        )
 
 
 def test_axes_are_told_as_many_as_there_are():
