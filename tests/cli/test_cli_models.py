@@ -197,7 +197,7 @@ def test_fit_writes_a_plan_and_needs_no_output_for_it(folder, tmp_path, capsys):
 def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
     status, said, wrong = run(capsys, "fit", folder / "a.csv", folder / "b.csv", "-o", tmp_path / "m.isthmus")
     assert (status, said) == (2, "")
-    assert "expected labels in both files (--label), known pairs (--pairs) or ids that both files have" in wrong
+    assert "expected labels in both files (--label), known pairs (--pairs) or common ids" in wrong
     assert list(tmp_path.iterdir()) == []
     status, _, wrong = run(capsys, "search", folder / "a.csv", "--index", folder / "a.csv", "--text", "x")
     assert status == 2

@@ -133,7 +133,7 @@ def assert_refused(result, words=""):
 
 BAD = {
     "empty.csv": "expected a table, got an empty file",
-    "header.csv": "expected at least one row, got none below the names of the columns",
+    "header.csv": "expected at least one row below the header, got none",
     "twice.csv": 'lines 6 and 32, column "id": the id "a4" is there twice',
     "ragged.csv": "ragged.csv line 2: expected 6 cells, as in the first line, got 7; correct the line, or put",
     "binary.csv": "expected text in UTF-8",

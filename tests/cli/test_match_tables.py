@@ -231,4 +231,4 @@ def test_decisions_are_more_pairs_right_and_wrong_ones(files, capsys, calls):
     ]
     (files / "answers.csv").write_text("\n".join([*lines, "x,c1,y,now"]) + "\n", encoding="utf-8")
     status, _, err = run(capsys, files, *words, "--quiet")
-    assert (status, err) == (2, f"isthmus: {files / 'answers.csv'}: expected ids of rows of the files, got 'x'.\n")
+    assert (status, err) == (2, f"isthmus: {files / 'answers.csv'}: expected ids of the files' rows, got 'x'.\n")

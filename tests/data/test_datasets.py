@@ -201,7 +201,7 @@ def test_columns_of_a_frame_are_the_features():
         ({"y_source": [0, 1]}, r"y_source: expected shape \(4,\) to match X_source, got \(2,\)"),
         ({"y_target": [[0], [1], [0]]}, "y_target: expected a one-dimensional array"),
         ({"X_test": OTHERS}, "X_test, y_test: expected both or neither"),
-        ({"X_test": ROWS, "y_test": [0, 1, 0, 1]}, "X_test: expected as many columns as X_target has, got 4 and 2"),
+        ({"X_test": ROWS, "y_test": [0, 1, 0, 1]}, "X_test: expected 2 columns, as X_target has, got 4"),
         ({"source_features": ["a"]}, r"source_features: expected shape \(4,\) to match the columns of X_source"),
         ({"source_ids": [0, 1, 2, 3]}, "source_ids, target_ids: expected all or none"),
         (

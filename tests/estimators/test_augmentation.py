@@ -40,9 +40,7 @@ def test_too_many_columns_are_refused_before_a_table_is_made_of_them():
 
 
 def test_different_features_are_refused_in_one_sentence():
-    with pytest.raises(
-        InputError, match="X_target: expected 5 columns, the features of X_source, got 4; MLHD"
-    ) as caught:
+    with pytest.raises(InputError, match="X_target: expected the 5 columns of X_source, got 4; MLHD") as caught:
         FeatureAugmentation().fit(D.X_source, D.y_source, D.X_target[:, :4], D.y_target)
     assert one_sentence(caught)
 

@@ -130,7 +130,7 @@ def test_preferences_are_all_or_so_many_and_always_from_the_better_row():
     [
         (
             lambda: HCDRank().fit(D.X_source[:, :4], *D.args[1:]),
-            "X_target: expected 4 columns, the features of X_source",
+            "X_target: expected the 4 columns of X_source",
         ),
         (
             lambda: HCDRank().fit(D.X_source, D.y_source, D.X_target, np.where(D.y_target == 0, 0, -1)),

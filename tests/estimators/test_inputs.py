@@ -61,7 +61,7 @@ BAD_PARAMETERS = {
     "slack": ({"alignment": "constraint", "alignment_slack": 0.0}, "alignment_slack: expected a number above 0, got 0.0"),
     "kernel": ({"target_kernel": "gauss"}, "target_kernel: expected one of 'linear'.*got 'gauss'"),
     "solver": ({"solver": "sgd"}, "solver: expected one of 'newton', 'dual', 'blocks', 'bregman', got 'sgd'"),
-    "solver object": ({"solver": 3}, r'solver: expected "newton", "dual", "blocks", "bregman" or an object with solve\(\), got 3'),
+    "solver object": ({"solver": 3}, r'solver: expected one of newton, dual, blocks, bregman or an object with solve\(\), got 3'),
     "solver class": ({"solver": DualNewton}, r"an object with solve\(\)"),
     "tol": ({"tol": 0.0}, "tol: expected a number above 0, got 0.0"),
     "max_iter": ({"max_iter": 0}, "max_iter: expected a whole number of at least 1, got 0"),

@@ -338,7 +338,7 @@ BAD = {
     "no signs": (lambda: ITML().fit_pairs(P, None), r"y: expected shape \(14,\) to match pairs, got \(\)"),
     "too few signs": (lambda: ITML().fit_pairs(P, S[1:]), r"y: expected shape \(14,\) to match pairs, got \(13,\)"),
     "columns": (lambda: ITML().fit(X, Y).transform(X[:, :3]), "X: expected 4 columns, as in fit, got 3"),
-    "unequal domains": (lambda: Saenko().fit(*make_domains().args), "X_target: expected 5 columns, the features of X_source, got 7; MLHD learns"),
+    "unequal domains": (lambda: Saenko().fit(*make_domains().args), "X_target: expected the 5 columns of X_source, got 7; MLHD learns"),
     "Saenko's weight": (lambda: Saenko(pair_weight=-1).fit(*equal_domains().args), "pair_weight: expected a number"),
     "Saenko's neighbours": (lambda: Saenko(n_neighbors=31).fit(*equal_domains().args), "n_neighbors: expected at most the 30"),
 }  # fmt: skip

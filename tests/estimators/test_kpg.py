@@ -77,7 +77,7 @@ def test_key_points_drop_out_of_the_masked_problem_of_the_release():
 
 
 def test_a_plan_that_did_not_converge_is_told():
-    with pytest.warns(ConvergenceWarning, match="of the mass in wrong rows"):
+    with pytest.warns(ConvergenceWarning, match="of the mass is in wrong rows"):
         model = KPGRL(max_iter=1, tol=1e-9).fit(*D.args)
     assert model.n_iter_ == 1
 

@@ -62,6 +62,6 @@ def test_rows_of_nothing_are_written_out(monkeypatch):
     monkeypatch.setattr(mlhd, "MANY_PAIRS", 0)
     domains = make_domains(2, n_source=30)
     domains.X_source[1], domains.X_target[0] = 0.0, 0.0  # of different classes
-    with pytest.warns(UserWarning, match="no metric can tell apart"):
+    with pytest.warns(UserWarning, match="of equal rows have different labels"):
         model = MLHD(tol=1e-3).fit(*domains.args)
     assert not isinstance(model.result_.problem, BlockProblem)

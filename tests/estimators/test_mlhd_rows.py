@@ -223,7 +223,7 @@ def test_data_that_it_does_badly_on_are_told_of(data):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         MLHD().fit(ArrayRows(data.X_source + 1e3, data.y_source), data.names, data.X_target, data.labels)
-    assert any("X_source: the mean is farther" in str(each.message) for each in caught)
+    assert any("X_source: the mean is far from" in str(each.message) for each in caught)
 
 
 def test_a_small_fit_has_one_blas_thread_and_gives_back_the_others(data):

@@ -177,13 +177,13 @@ def test_partitions_of_new_rows_are_mapped():
             RidgeMap("rbf"),
             (A, B),
             "rows",
-            "source_kernel: expected a linear one, the cosine or Landmarks with source",
+            "source_kernel: expected linear, cosine or Landmarks with source",
         ),
         (
             RidgeMap(source_transformer=StandardScaler()),
             (A, B),
             "rows",
-            "source_transformer: expected None with source rows",
+            "source_transformer: expected None with rows",
         ),
         (RidgeMap(), (A, B[:9]), "rows", "pairs: expected equally many rows"),
         (RidgeMap(), (A, B), [[0, 0], [1, 1]], 'pairs: expected "rows" or KnownPairs'),
@@ -212,7 +212,7 @@ def test_other_rows_and_wide_ones_are_told(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="X_target: expected rows without codes where pairs are known"):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B, np.arange(N) % 2), None, pairs="rows")
     monkeypatch.setattr(from_blocks, "WIDEST", 14)
-    with pytest.raises(InputError, match="X_source: expected at most 14 coordinates of both domains"):
+    with pytest.raises(InputError, match="X_source: expected at most 14 columns of both domains"):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B), None, pairs="rows")
 
 
@@ -227,9 +227,7 @@ def test_columns_of_a_frame_keep_their_order():
 
 
 def test_target_rows_in_blocks_without_pairs_are_told_of_pairs():
-    with pytest.raises(
-        InputError, match='pairs: expected "rows" or KnownPairs of them with rows in blocks, got None'
-    ):
+    with pytest.raises(InputError, match='pairs: expected "rows" or KnownPairs with rows in blocks, got None'):
         CCA().fit(A, np.arange(N) % 2, ArrayRows(B[:9]), np.arange(9) % 2)
 
 

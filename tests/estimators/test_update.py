@@ -232,7 +232,7 @@ def test_a_model_from_a_file_or_a_pickle_says_that_it_has_no_rows(tmp_path):
     for thawed in (isthmus.load(tmp_path / "model.isthmus"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(thawed.predict(D.X_target), model.predict(D.X_target))
         with pytest.raises(
-            InputError, match="with the rows of its fit, got a copy without them, as from a file"
+            InputError, match="with the rows of its fit, got a copy without them, such as from a file"
         ) as caught:
             thawed.update(y_target=MORE)
         assert one_sentence(caught)

@@ -139,7 +139,7 @@ def test_lengths_outside_the_span_are_no_affine_map():
     X, Y = (sp.random_array((n, 300), density=0.05, rng=rng, format="csr") for n in (45, 40))
     model = MLHD().fit(X, D.y_source, Y, D.y_target)
     assert not model.common_space_.target.complete
-    with pytest.raises(InputError, match=r"outside the span of the rows of the target; set outside='zero'") as caught:
+    with pytest.raises(InputError, match=r"outside the span of the target rows; set outside='zero'") as caught:
         to_onnx(model)
     assert one_sentence(caught)
     agree(
@@ -190,9 +190,7 @@ def test_the_scaler_is_a_part_of_the_map(name, shift):
 )
 def test_what_is_not_affine_is_refused_or_left_to_the_caller(own):
     model = MLHD(target_transformer=own).fit(*D.args)
-    with pytest.raises(
-        InputError, match=r"target_transformer: expected an affine one \(StandardScaler, .* got"
-    ) as caught:
+    with pytest.raises(InputError, match=r"target_transformer: expected StandardScaler, .* got") as caught:
         to_onnx(model, "target")
     assert one_sentence(caught)
     after = model.transformers_["target"].transform(NEW.X_target)

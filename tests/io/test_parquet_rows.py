@@ -95,7 +95,7 @@ def test_of_rows_that_are_read_in_runs_only_a_run_counts(tmp_path, monkeypatch, 
     """Forty columns of two values: the file is small, the whole table six times the allowed size."""
     path, n = tmp_path / "a.parquet", 20_000
     pl.DataFrame({f"c{i}": [0.0, 1.0] * (n // 2) for i in range(40)}).write_parquet(path)
-    with pytest.raises(InputError, match=r"expected a file that unpacks to at most \d+ bytes, got one that claims"):
+    with pytest.raises(InputError, match=r"expected a file that unpacks to at most \d+ bytes, got \d+ or more"):
         read_table(path)
     monkeypatch.setattr(parquet_rows, "RUN", 1000)
     assert sum(table.n_rows for table in RowBlocks(path, 1000)) == ParquetRows(path, "c0").n == n

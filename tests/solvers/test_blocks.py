@@ -274,7 +274,7 @@ def test_what_it_cannot_have_it_refuses():
         BlockNewton().solve(random_problem(), start=np.eye(3))
     with pytest.raises(InputError, match="codes: expected a whole number for each of 2 rows"):
         ArrayRows(np.eye(2), np.zeros(3, dtype=int))
-    with pytest.raises(InputError, match="X: expected a two-dimensional array or CSR matrix of floats"):
+    with pytest.raises(InputError, match="X: expected a two-dimensional array or CSR of floats"):
         ArrayRows(np.eye(2, dtype=int), np.zeros(2, dtype=int))
     with pytest.raises(InputError, match=r"alignment.rows: expected 26 columns"):
         many_rows(30, alignment=MeanAlignment(np.ones(3), 1.0))
@@ -297,5 +297,5 @@ def test_what_it_cannot_have_it_refuses():
     ],
 )
 def test_what_are_no_rows_is_told_by_its_type(X, got):
-    with pytest.raises(InputError, match=rf"^X: expected .* or CSR matrix of floats, got {got}\.$"):
+    with pytest.raises(InputError, match=rf"^X: expected .* or CSR of floats, got {got}\.$"):
         ArrayRows(X)

@@ -111,7 +111,7 @@ def test_a_foreign_line_is_one_error_that_names_file_and_line(tmp_path, bad, in_
     with pytest.raises(InputError) as error:
         results.read()
     message = str(error.value)
-    assert f"{path.name}, line 3: expected a record of a study, got " in message
+    assert f"{path.name} line 3: expected a record of a study, got " in message
     assert "\n" not in message
     assert len(message) < 400
     with pytest.raises(InputError):
@@ -126,7 +126,7 @@ def test_a_score_that_is_no_share_is_refused_with_file_and_line(tmp_path, wrong)
     results = RecordStore(tmp_path, "table1")
     results.path.write_text(LINE + json.dumps(json.loads(LINE) | {"seed": 1} | wrong) + "\n", encoding="utf-8")
     with pytest.raises(
-        InputError, match=r"table1\.jsonl, line 2: expected scores from 0 to 1, got (1\.001|-0\.1|55|2)\.$"
+        InputError, match=r"table1\.jsonl line 2: expected scores from 0 to 1, got (1\.001|-0\.1|55|2)\.$"
     ):
         results.read()
 

@@ -230,7 +230,7 @@ def test_seeds_on_the_same_rows_are_no_evidence():
     assert not study.redrawn
     board = study.run(seeds=range(20))
     assert np.ptp(board.scores("cca+nn")) == 0
-    with pytest.raises(InputError, match="expected at least two trials with rows of their own"):
+    with pytest.raises(InputError, match="expected two trials with rows of their own"):
         board.difference("cca+nn", "target 1-NN")
     assert board.claims([("cca+nn", "target 1-NN")])[0].verdict == "not run"
     groups = {str(k): load_toy(k) for k in range(3)}
@@ -298,19 +298,19 @@ def test_readings_grids_and_own_rows():
         (lambda: Study.of(load_toy, MLHD()), r"systems: expected names or entrants in a list, got MLHD\(\)"),
         (
             lambda: Study.of(load_toy, [MLHD()]),
-            r"systems: expected names, or estimators as Entrant\(name, estimator\), got MLHD\(\)",
+            r"systems: expected names or Entrant\(name, estimator\), got MLHD\(\)",
         ),
         (
             lambda: Study.of(np.eye(3), QUICK),
-            "data: expected a DomainPair, or a function that returns one for a seed, got array",
+            "data: expected a DomainPair or a function that loads one, got array",
         ),
         (
             lambda: Study.of({"a": None}, QUICK),
-            "data: expected a DomainPair, or a function that returns one for a seed, got None",
+            "data: expected a DomainPair or a function that loads one, got None",
         ),
         (lambda: Study.of({1: load_toy}, QUICK), "data: expected names that are texts, got 1"),
         (lambda: Study.of({}, QUICK), "groups: expected at least one"),
-        (lambda: Study.of(lambda random_state: 3, QUICK).run((0,)), "data: expected a DomainPair, or .*, got 3"),
+        (lambda: Study.of(lambda random_state: 3, QUICK).run((0,)), "data: expected a DomainPair or .*, got 3"),
         (lambda: Study.of(load_toy, QUICK, protocol="x"), "protocol: expected a Protocol or None, got 'x'"),
         (lambda: Study.of(load_toy, QUICK, source_transformer=PCA), "source_transformer: expected None or an object"),
         (
@@ -321,8 +321,8 @@ def test_readings_grids_and_own_rows():
             lambda: Study.of(load_toy, QUICK, target_transformer=PCA(50)).run((0,)),
             "target_transformer: expected rows that PCA can take, got 'n_components=50 must be",
         ),
-        (lambda: Entrant("x", 3), "x: expected an estimator, or a function that returns one, got 3"),
-        (lambda: Entrant("x", dict), "x: expected an estimator, or a function that returns one, got {}"),
+        (lambda: Entrant("x", 3), "x: expected an estimator or a function that makes one, got 3"),
+        (lambda: Entrant("x", dict), "x: expected an estimator or a function that makes one, got {}"),
         (lambda: Entrant("x", MLHD, {"weight": (1.0,)}), "x, grid: expected one of .*, got 'weight'"),
         (
             lambda: Entrant("x", MLHD, {"solver": "newton"}),
@@ -340,11 +340,11 @@ def test_readings_grids_and_own_rows():
         ),
         (
             lambda: Study.of(load_toy, QUICK).run((0,), folder=__file__),
-            "folder: expected one that is there or can be",
+            ".*: expected a folder that can be written",
         ),
         (
             lambda: Study.of(load_toy, QUICK).run((0,), folder=f"{__file__}/x"),
-            "folder: expected one that is there or",
+            ".*: expected a folder that can be written",
         ),
         (lambda: Study.of(load_toy, QUICK).run(seeds=()), r"seeds: expected at least one and none twice"),
         (lambda: Study.of(load_toy, QUICK).run(seeds=(1, 1)), r"seeds: expected at least one and none twice"),

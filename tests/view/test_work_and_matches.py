@@ -55,7 +55,9 @@ def test_several_solvers_share_axes_and_one_goal(model):
 
 @pytest.mark.parametrize("wrong", [3, None, MLHD()])
 def test_what_has_no_result_is_refused(wrong):
-    with pytest.raises(InputError, match="result: expected a Result, or a fitted estimator with result_") as caught:
+    with pytest.raises(
+        InputError, match="result: expected a Result, or an estimator fitted by an iterative solver"
+    ) as caught:
         plot_convergence(wrong)
     assert one_sentence(caught)
 

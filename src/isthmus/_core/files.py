@@ -74,7 +74,7 @@ def open_regular(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
     isthmus.exceptions.InputError: .: expected a file, got a folder...
     """
     name = show_path(path)
-    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+    # Without O_NONBLOCK, opening a pipe without a writer would block for ever.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if os.path.isdir(path):
         raise InputError(f"{name}: expected a file, got a folder.")
@@ -110,7 +110,7 @@ def replace_file(path: Path) -> Iterator[BufferedWriter]:
     path = _resolve_replaceable(path)
     unfinished = temporary_name(path)
     try:
-        # Nobody else may read what is written until the file has the mode of the old one.
+        # Private until the file has the mode of the old one.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         descriptor = os.open(unfinished, flags, 0o600 if path.exists() else 0o666)
         with os.fdopen(descriptor, "wb") as file:
@@ -176,11 +176,8 @@ def sync_folder(folder: Path) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        warn(
-            f"{show_path(folder)}: files were written, but the folder could not be synchronised with the disc "
-            f"({error.strerror}); a power failure may undo that.",
-            UserWarning,
-        )
+        what = f"could not be synchronised with the disc ({error.strerror}); a power failure may undo the writing"
+        warn(f"{show_path(folder)}: {what}.", UserWarning)
 
 
 def _is_same_file(path: Path, device: int, inode: int) -> bool:
@@ -273,7 +270,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def check_writable(path: Any) -> None:
-    """Raise where :func:`save_file` would, so that it is known before the work; nothing stays behind.
+    """Raise where :func:`save_file` would, before the work begins; leave no file behind.
 
     Examples
     --------
@@ -331,20 +328,24 @@ def _put_in_place(unfinished: Path, where: Path, names: tuple[str, ...]) -> None
         else:
             sync_folder(where.parent)
             return
-    with _lock_folder(where):
+    with lock_folder(where):
         _replace_files(unfinished, where, names)
     sync_folder(where)
 
 
 @contextmanager
-def _lock_folder(folder: Path) -> Iterator[None]:
-    """Wait for other programs that replace files of a folder, so that all files are of one of them."""
+def lock_folder(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Lock a folder against other programs that replace its files; without ``wait``, raise where one does."""
     descriptor = -1
     try:
         # Windows and some network file systems have no locks, and some folders can't be opened.
         with suppress(OSError, AttributeError):
             descriptor = os.open(folder, os.O_RDONLY)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                expected = "a folder that no other run is writing to"
+                raise InputError(f"{show_path(folder)}: expected {expected}, got one that is in use.") from None
         yield
     finally:
         # Nothing was opened, or the files are in place and a lock that was not freed in time is no error.
@@ -383,7 +384,7 @@ def _temporary_folder(where: Path) -> Path:
 
 
 def check_folder(path: Any) -> None:
-    """Raise where a folder could not be filled; nothing stays behind.
+    """Raise where :func:`fill_folder` would, before the work begins; leave no folder behind.
 
     Examples
     --------

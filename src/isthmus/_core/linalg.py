@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
@@ -25,6 +26,8 @@ NEGATIVE = 1e-6
 BLOCK = 1024
 # Products with a matrix until conjugate gradients give up.
 MOST_PRODUCTS = 500
+# A linear map of a vector or a matrix.
+Operator: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatArray, IntArray]:
@@ -57,8 +60,7 @@ def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatA
     if name is not None and _largest_residual(scaled, F, order[rank:]) > RESIDUAL:
         lowest = float(np.linalg.eigvalsh(K)[0])
         if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
-            expected = "a positive semi-definite Gram matrix"
-            raise InputError(f"{name}: expected {expected}, got one with an eigenvalue of {lowest:.2g}.")
+            raise InputError(f"{name}: expected a positive semi-definite matrix, got an eigenvalue of {lowest:.2g}.")
     return F * lengths[:, None], order[:rank]
 
 
@@ -175,18 +177,14 @@ def _fix_signs(axes: FloatArray) -> FloatArray:
 
 
 def conjugate_gradients(
-    apply: Callable[[FloatArray], FloatArray],
-    b: FloatArray,
-    precondition: Callable[[FloatArray], FloatArray],
-    tolerance: float,
-    most: int = MOST_PRODUCTS,
+    apply: Operator, b: FloatArray, precondition: Operator, tolerance: float, max_iter: int = MOST_PRODUCTS
 ) -> FloatArray:
-    """Solve ``apply(x) = b`` for vectors or matrices, by at most so many products."""
+    """Solve ``apply(x) = b`` for vectors or matrices."""
     x, r = np.zeros_like(b), b
     z = precondition(r)
     p, rz = z, float(np.vdot(r, z))
     enough = tolerance**2 * rz  # relative to the first residual, in the norm of the preconditioner
-    for _ in range(most):
+    for _ in range(max_iter):
         if rz <= enough:
             break
         Ap = apply(p)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from isthmus._core.threads import sum_over_items
-from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, is_sparse
 from isthmus.exceptions import InputError
 
 # Rows that are worked on at once: their products stay in the cache.
@@ -56,9 +56,8 @@ class Rows(Protocol):
         """
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class ArrayRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class ArrayRows(ShortRepr):
     """Rows in an array or a memory map, of single or double precision; nothing is copied but what is drawn.
 
     Sums are made by as many threads as BLAS may use (:mod:`isthmus._core.threads`).
@@ -87,9 +86,7 @@ class ArrayRows:
         form = self.X.format if is_sparse(self.X) else None
         if len(shape) != 2 or dtype is None or dtype.kind != "f" or form not in (None, "csr"):
             kind = type(self.X).__name__ if dtype is None else f"{dtype}{f' in {form.upper()}' if form else ''}"
-            raise InputError(
-                f"X: expected a two-dimensional array or CSR matrix of floats, got {kind} of shape {shape}."
-            )
+            raise InputError(f"X: expected a two-dimensional array or CSR of floats, got {kind} of shape {shape}.")
         if self.codes is None:
             object.__setattr__(self, "codes", np.broadcast_to(np.uint8(0), shape[:1]))
         if np.shape(self.codes) != shape[:1] or np.asarray(self.codes[:0]).dtype.kind not in "iu":

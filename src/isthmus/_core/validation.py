@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, fields  # noqa: F401  (the first for an example)
 from difflib import get_close_matches
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,6 @@ IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 # A dense two-dimensional float array or a SciPy CSR matrix.
 Matrix: TypeAlias = Any
-Class = TypeVar("Class", bound=type)
 
 # Products of four features, as a Hessian has them, stay numbers between these.
 SMALLEST, LARGEST = 1e-60, 1e60
@@ -36,6 +35,8 @@ UNLABELLED = -1
 MOST_OPTIONS = 8
 # Characters of a representation, at most.
 LONGEST_REPR = 300
+# Characters of a value in a message, at most.
+LONGEST_VALUE = 60
 
 
 def is_sparse(X: Any) -> bool:
@@ -118,7 +119,7 @@ def check_magnitude(X: Matrix, name: str, smallest: float = SMALLEST) -> Matrix:
 
 
 def check_moments(mean: FloatArray, variances: FloatArray, name: str) -> None:
-    """Raise where the size of rows, of which only moments are known, leaves no room for products.
+    """Raise where moments show rows too large or too small for products of their entries.
 
     Examples
     --------
@@ -135,8 +136,8 @@ def check_moments(mean: FloatArray, variances: FloatArray, name: str) -> None:
 
 
 def _magnitude_error(name: str, got: str, smallest: float = SMALLEST) -> InputError:
-    expected = f"features whose largest is between {smallest:.0e} and {LARGEST:.0e}"
-    return InputError(f"{name}: expected {expected}, got {got}; scale them first.")
+    limits = f"{smallest:.0e} and {LARGEST:.0e}"
+    return InputError(f"{name}: expected features whose largest is between {limits}, got {got}; scale them first.")
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -154,9 +155,7 @@ def check_column_names(X: Any, name: str) -> None:
     """Raise where two columns of a data frame have one name."""
     repeated = [column for column, count in Counter(column_names(X) or ()).items() if count > 1]
     if repeated:
-        raise InputError(
-            f"{name}: expected columns with different names, got {repeated[0]!r} more than once; rename one."
-        )
+        raise InputError(f"{name}: expected different column names, got {repeated[0]!r} twice; rename one.")
 
 
 def check_same_columns(X: Any, fitted: tuple[str, ...] | None, name: str) -> None:
@@ -201,7 +200,7 @@ def as_labels(y: Any, name: str, kind: str = "label") -> NDArray[Any]:
 
 
 def is_unlabelled(y: Any) -> NDArray[np.bool_]:
-    """Return which labels are marks for "none": -1, None, NaN, pandas' NA, and the string "-1"."""
+    """Return a mask of the labels that mean none: -1, None, NaN, pandas' NA, and the string "-1"."""
     array = as_labels(y, "y")
     if array.dtype.kind in "iu":
         return np.asarray(array == UNLABELLED)
@@ -361,7 +360,7 @@ def _seed(value: Any) -> int | None:
     raise InputError(f"random_state: expected {kinds}, got {show_value(value)}.")
 
 
-def show_value(value: Any, most: int = 60) -> str:
+def show_value(value: Any) -> str:
     """Return a value as messages show it: short, on one line, with the shape of an array instead of its entries.
 
     Examples
@@ -375,27 +374,23 @@ def show_value(value: Any, most: int = 60) -> str:
         text = " ".join(repr(value).split())
     except ValueError:  # Python refuses to write whole numbers of thousands of digits
         return type(value).__name__
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def short_repr(cls: Class) -> Class:
-    """Decorate a dataclass: its representation is one short line, whatever it holds.
+class ShortRepr:
+    """The representation of dataclasses (with ``repr=False``): one short line, whatever they hold.
 
     Examples
     --------
-    >>> @short_repr
-    ... @dataclass
-    ... class Points:
+    >>> @dataclass(repr=False)
+    ... class Points(ShortRepr):
     ...     X: Any
     ...     name: str = "a"
     >>> Points(np.zeros((5000, 3)))
     Points(X=array of shape (5000, 3), name='a')
     """
 
-    def represent(self: Any) -> str:
+    def __repr__(self: Any) -> str:
         parts = (f"{each.name}={show_value(getattr(self, each.name))}" for each in fields(self) if each.repr)
         text = f"{type(self).__name__}({', '.join(parts)})"
         return text if len(text) <= LONGEST_REPR else f"{text[: LONGEST_REPR - 2]}…)"
-
-    setattr(cls, "__repr__", represent)  # noqa: B010  (mypy takes no assignment)
-    return cls

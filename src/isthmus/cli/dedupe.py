@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from isthmus.cli.arguments import FORMATS, add_format, add_output_options, format_of, parse_count
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import check_row_counts, own_columns
-from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of, parse_count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,15 +10,15 @@ Rows are read, mapped and written in blocks, so FILE can be larger than memory (
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import show_path
+from isthmus.cli.arguments import FORMATS, add_format, add_output_options, format_of
 from isthmus.cli.console import Console, check_output, check_table_output
 from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts
-from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ BLOCK = 20_000
 WORDS = "category", "text"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     add_model_option(parser)
     add = parser.add_argument
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace, screen: Console) -> None:
+def run(options: Namespace, screen: Console) -> None:
     """Map some rows at a time and write their points."""
     check = check_output if options.output.suffix == ".npy" else check_table_output
     check(options.output, options.model, options.file)
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.answer(facts | {"coerced": coerced_facts(notes)})
 
 
-def _read_blocks(kept: StoredModel, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
+def _read_blocks(kept: StoredModel, options: Namespace, *, ids: bool) -> RowBlocks:
     from isthmus.io.tables.stream import RowBlocks
 
     plan = kept.features[options.domain].plan
@@ -87,7 +87,7 @@ def _map_blocks(
 
     for table in blocks:
         rows = kept.rows(table, domain)
-        for name, cells in kept.features[domain].count_coerced(table).items():
+        for name, cells in kept.features[domain].count_coerced_cells(table).items():
             coerced[name] = coerced[name] + cells if name in coerced else cells
         yield table, np.asarray(kept.model.transform(rows, domain), dtype=np.float32)
         bar.report(f"{table.first + table.n_rows:,} rows", blocks.part)
@@ -116,9 +116,7 @@ def _write_array(path: Path, points: Points) -> tuple[int, int]:
     return n, d
 
 
-def _write_table(
-    kept: StoredModel, options: argparse.Namespace, blocks: RowBlocks, points: Points
-) -> tuple[int, int]:
+def _write_table(kept: StoredModel, options: Namespace, blocks: RowBlocks, points: Points) -> tuple[int, int]:
     """Write a table of ids and points; raise where an id occurs twice."""
     from isthmus.io.tables.plan import IdRegister
     from isthmus.io.tables.write import write_blocks

@@ -14,10 +14,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from isthmus.cli.arguments import add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, match_columns
 from isthmus.cli.label import read_labelled_inputs
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

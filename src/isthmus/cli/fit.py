@@ -23,9 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus.cli.arguments import add_column_options, add_file_options, add_output_options
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs, shared_rows
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options
 from isthmus.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, print the held-out measurement, write the model."""
     from isthmus.io.model_file import import_skops
 
-    import_skops()  # what is missing is told before the work
+    import_skops()  # raises before the work if it is missing
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
     source, target = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     if options.output is None:
@@ -77,19 +77,10 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.say("", head, *_describe_weights(weights), *proofs)
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
     screen.say(*(f"Warning: {words}" for words in found.warnings), f"The model is in {options.output}.{hint}")
-    screen.answer(
-        {
-            "source": source.facts,
-            "target": target.facts,
-            "system": name,
-            "pairs": None if pairs is None else len(pairs),
-            "weights": weights or None,
-            "held_out": None if check is None else check.to_dict(),
-            "certificate": None if certificate is None else str(certificate),
-            "warnings": list(found.warnings),
-            "output": str(options.output),
-        }
-    )
+    facts = {"source": source.facts, "target": target.facts, "system": name, "output": str(options.output)}
+    facts |= {"pairs": None if pairs is None else len(pairs), "weights": weights or None}
+    facts |= {"held_out": None if check is None else check.to_dict(), "warnings": list(found.warnings)}
+    screen.answer(facts | {"certificate": None if certificate is None else str(certificate)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +97,9 @@ def _learn(options: argparse.Namespace, make: Any, sides: Sides, pairs: Any, scr
     """Fit a system; with pairs, measure it, and take it beside shared columns where these count."""
     with screen.bar("fit") as bar:
         bar.report("learning")
-        model, told = _fit_system(make(), sides, pairs, screen)
+        model, warned = _fit_system(make(), sides, pairs, screen)
         if pairs is None:
-            return Learned(model, sides, None, tuple(told))
+            return Learned(model, sides, None, tuple(warned))
         bar.report("measuring on held-out pairs", 0.3)
         known, check = sides, _measure(make, sides, pairs, screen, sides)
         shared = None if options.no_shared else _append_shared_columns(make(), sides)
@@ -120,11 +111,11 @@ def _learn(options: argparse.Namespace, make: Any, sides: Sides, pairs: Any, scr
                 model, known, learned = union, wide, check
                 check = _measure(make_union, wide, pairs, screen, sides)
                 check = check and learned and replace(check, learned=learned.evidence)
-        return Learned(model, known, check, (*told, *_warn_about_pairs(pairs, check)))
+        return Learned(model, known, check, (*warned, *_warn_about_pairs(pairs, check)))
 
 
 def _append_shared_columns(system: Any, sides: Sides) -> tuple[Callable[[], Any], Sides] | None:
-    """Return what makes a system beside shared columns, and both files with these at the end; None without any.
+    """Return a constructor of the union with shared columns, and both files with these appended; None without any.
 
     Shared are numbers of equal names, and texts, whatever their columns are called. Only systems that learn a metric
     can have them beside it.
@@ -161,10 +152,7 @@ def _find_pairs(path: Path | None, source: InputFile, target: InputFile, screen:
         return pairs
     pairs = pair_by_id(source, target, screen)
     if pairs is None:
-        raise InputError(
-            "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
-            "got none of these."
-        )
+        raise InputError("fit: expected labels in both files (--label), known pairs (--pairs) or common ids (--id).")
     return pairs
 
 
@@ -180,7 +168,7 @@ def _fit_system(system: Any, sides: Sides, pairs: Any, screen: Console) -> tuple
 
 
 def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
-    """Return what was learned from: rows, features, labels, pairs."""
+    """Return the numbers of rows, features, labels and pairs as a phrase."""
     sides = [f"{side.table.n_rows:,} rows with {side.X.shape[1]:,} features" for side in (source, target)]
     counts = [side.facts["labels"] for side in (source, target)]
     parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
@@ -195,7 +183,7 @@ def _describe_weights(weights: dict[str, float]) -> list[str]:
 
 
 def _warn_about_pairs(pairs: Any, check: HeldOutPairs | None) -> list[str]:
-    """Return what speaks against a model of these pairs."""
+    """Return warnings about a model of these pairs."""
     from isthmus.evidence.held_out import FEWEST_PAIRS
 
     if len(pairs) < FEWEST_PAIRS:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tomllib
+from argparse import ArgumentParser, Namespace
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import check_writable, open_regular, show_path, write_whole
+from isthmus.cli.arguments import format_of
 from isthmus.cli.console import Console, PlanWrittenError
-from isthmus.cli.options import format_of
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ class StoredModel:
 
         table = read_table(path, **written)
         screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
-        rows, coerced = self.rows(table, domain), count_coerced(self.features[domain], table)
+        rows, coerced = self.rows(table, domain), list_coerced_cells(self.features[domain], table)
         screen.say(*(f"{table.path}, {cells}" for cells in coerced))
         return table, rows, coerced
 
 
-def add_model_option(parser: argparse.ArgumentParser) -> None:
+def add_model_option(parser: ArgumentParser) -> None:
     """Add the model file."""
     parser.add_argument("model", metavar="MODEL", type=Path, help="model file written by `isthmus fit`")
 
@@ -145,9 +145,9 @@ class InputFile:
         return [f"{head}{written}", *(f"    {line}" for line in (*self.features.plan_lines(), *notes))]
 
 
-def count_coerced(features: Features, table: Table) -> tuple[CoercedCells, ...]:
+def list_coerced_cells(features: Features, table: Table) -> tuple[CoercedCells, ...]:
     """Return the columns with cells that are not plain numbers or dates, counted."""
-    return tuple(cells for cells in features.count_coerced(table).values() if cells)
+    return tuple(cells for cells in features.count_coerced_cells(table).values() if cells)
 
 
 def coerced_facts(coerced: Iterable[CoercedCells]) -> list[dict[str, Any]]:
@@ -156,7 +156,7 @@ def coerced_facts(coerced: Iterable[CoercedCells]) -> list[dict[str, Any]]:
 
 
 def read_inputs(
-    options: argparse.Namespace,
+    options: Namespace,
     files: tuple[Path, Path],
     names: tuple[str, str],
     screen: Console,
@@ -185,7 +185,7 @@ def read_inputs(
         if hasattr(options, "shared"):
             found = _pair_columns(tables, plans, options)
             # Without the section, columns are detected when the plan is read; an empty one forbids all.
-            texts += [_write_shared(found)] * (bool(found.pairs) or not found)
+            texts += [_write_shared_pairs(found)] * (bool(found.pairs) or not found)
         write_whole(options.plan, "\n".join(texts).encode())
         screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
@@ -200,7 +200,7 @@ def read_inputs(
         with bar, single_threaded_blas():  # texts on axes are many small products
             bar.report(f"features of {table.path}")
             features = Features.fit(plan, table)
-            X, coerced = features.transform(table), count_coerced(features, table)
+            X, coerced = features.transform(table), list_coerced_cells(features, table)
             sides.append(InputFile(name, table, plan, features, X, own, coerced))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
@@ -221,7 +221,7 @@ def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) ->
         return read_table(path, **written)
 
 
-def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
+def _load_plans(options: Namespace, names: tuple[str, str]) -> list[Plan]:
     from isthmus.io.tables.plan import Plan
     from isthmus.io.tables.table import quote
 
@@ -245,7 +245,7 @@ def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Pla
     return plans
 
 
-def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale: bool) -> list[Plan]:
+def _detect_plans(options: Namespace, tables: tuple[Table, ...], scale: bool) -> list[Plan]:
     from isthmus.io.tables.plan import Plan, settle_kinds
     from isthmus.io.tables.table import quote
 
@@ -330,8 +330,7 @@ def load_decisions(
     for names, verdict in read_decisions(path).items():
         for name, known in zip(names, places, strict=True):
             if name not in known:
-                got = f"{show_path(name)!r:.60}"
-                raise InputError(f"{show_path(path)}: expected ids of rows of the files, got {got}.")
+                raise InputError(f"{show_path(path)}: expected ids of the files' rows, got {show_path(name)!r:.60}.")
         found[verdict].append((places[0][names[0]], places[1][names[1]]))
     words = {"y": "confirmed", "n": "rejected", "?": "unsure"}
     counts = ", ".join(f"{len(found[verdict]):,} {word}" for verdict, word in words.items())
@@ -339,9 +338,7 @@ def load_decisions(
     return found
 
 
-def shared_columns(
-    first: InputFile, second: InputFile, options: argparse.Namespace, screen: Console
-) -> SharedColumns | None:
+def shared_columns(first: InputFile, second: InputFile, options: Namespace, screen: Console) -> SharedColumns | None:
     """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
     found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
     hint = f"; use --shared A=B if column A of {first.table.path} means the same as column B of {second.table.path}"
@@ -349,14 +346,14 @@ def shared_columns(
     return found or None
 
 
-def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argparse.Namespace) -> SharedColumns:
+def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: Namespace) -> SharedColumns:
     from isthmus.data.shared_columns import AUTO, SharedColumns, plain_name
 
     given: list[Any] | None = [] if options.no_shared else None
     if options.shared:
         given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
     elif given is None and options.plan is not None and os.path.lexists(options.plan):
-        given = _read_shared(options.plan)
+        given = _read_shared_pairs(options.plan)
     for table, name in ((t, n) for pair in given or () for t, n in zip(tables, pair, strict=True)):
         if name not in table.names:
             got = f"({table.show_names()}), got {show_path(repr(name)[:60])}"
@@ -370,7 +367,7 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
     return SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
 
 
-def _read_shared(path: Path) -> list[Any] | None:
+def _read_shared_pairs(path: Path) -> list[Any] | None:
     """Return the pairs of columns in a plan that was read before; None where it has none."""
     found = tomllib.loads(path.read_text(encoding="utf-8")).get("shared")
     pairs = found.get("columns") if isinstance(found, dict) else found
@@ -382,7 +379,7 @@ def _read_shared(path: Path) -> list[Any] | None:
     return pairs
 
 
-def _write_shared(shared: SharedColumns) -> str:
+def _write_shared_pairs(shared: SharedColumns) -> str:
     pairs = json.dumps(shared.pairs, ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"# columns of the first and of the second file that mean the same\n[shared]\ncolumns = {pairs}\n"
 
@@ -427,9 +424,8 @@ def _share_ids(cells: Sequence[Mapping[str, Sequence[Any]]], plans: Sequence[Pla
     from isthmus.data.cells import clean_text
     from isthmus.data.shared_columns import LEAST_OVERLAP
 
-    ids = [
-        {clean_text(cell) for cell in some.get(plan.id or "", ())} for some, plan in zip(cells, plans, strict=True)
-    ]
+    both = zip(cells, plans, strict=True)
+    ids = [{clean_text(cell) for cell in columns.get(plan.id or "", ())} for columns, plan in both]
     return len(ids[0] & ids[1]) >= LEAST_OVERLAP * min(map(len, ids))
 
 

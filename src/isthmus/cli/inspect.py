@@ -14,9 +14,9 @@ import argparse
 import json
 from typing import Any
 
+from isthmus.cli.arguments import add_output_options
 from isthmus.cli.console import Console
 from isthmus.cli.inputs import DOMAINS, add_model_option
-from isthmus.cli.options import add_output_options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,14 +10,14 @@ Rows can also get a class that has no label in TARGET: it is inferred from the g
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import show_path
+from isthmus.cli.arguments import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns, shared_rows
-from isthmus.cli.options import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LISTED = 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     what = ("rows with many labels", "rows with few labels, and other columns")
     add_file_options(parser, "SOURCE", "TARGET", *what, shared=True)
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labelled:
+def read_labelled_inputs(options: Namespace, screen: Console) -> Labelled:
     """Read both files and their labels; source rows without one are not used, a target may lack the column."""
     import numpy as np
 
@@ -66,7 +66,7 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
     return source, target, source.labels, y_target
 
 
-def run(options: argparse.Namespace, screen: Console) -> None:
+def run(options: Namespace, screen: Console) -> None:
     """Fit, report whether the source was used, write the classes."""
     check_table_output(options.output, options.source, options.target, options.pairs, options.plan, options.decisions)
     source, target, ys, yt = inputs = read_labelled_inputs(options, screen)
@@ -127,7 +127,7 @@ def _replace_rejected_classes(assigned: AssignedLabels, rejected: list[tuple[str
 
 
 def _hold_out_labels(
-    options: argparse.Namespace, model: Any, inputs: Labelled, pairs: Any, features: Any, screen: Console
+    options: Namespace, model: Any, inputs: Labelled, pairs: Any, features: Any, screen: Console
 ) -> dict[str, Any]:
     """Return the accuracy on held-out labels, and that of the words and columns that both files share, for JSON."""
     from sklearn.base import clone

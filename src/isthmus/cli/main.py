@@ -36,7 +36,7 @@ COMMANDS = {
     "systems": "list the systems and controls, and what each learns from",
 }
 # The command-line option of each function parameter, for error messages.
-PARAMETERS = {name: name for name in ("reject_below", "system", "kind", "engine", "sep", "decimal", "shared")}
+PARAMETERS = {name: name for name in ("reject_below", "system", "kind", "engine", "sep", "decimal", "shared", "k")}
 PARAMETERS |= {"n_jobs": "jobs", "random_state": "seed", "n_splits": "splits"}
 DESCRIPTION = "Match, classify and search across two tables that describe their rows by different columns."
 EPILOG = """\
@@ -65,7 +65,7 @@ def _run(arguments: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=options.quiet)
         # On a terminal, lines appear as they are printed. A pipe or file gets all of them after success, or nothing.
-        # So does the address of a review: nobody could open it after the review has ended.
+        # So does the address of a review: it is of no use after the review has ended.
         on_terminal = sys.stdout is None or sys.stdout.isatty() or options.command == "review"
         with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(buffered):
             try:
@@ -84,7 +84,8 @@ def _name_options(sentence: str, options: argparse.Namespace) -> str:
     if name in ("y_source", "y_target") and getattr(options, "label", None):
         return f"{show_path(getattr(options, name[2:]))}, column {show_path(repr(options.label)[:60])}{colon}{rest}"
     option = PARAMETERS.get(name, "")
-    return f"--{option.replace('_', '-')}{colon}{rest}" if option and hasattr(options, option) else sentence
+    dashes = "-" if len(option) == 1 else "--"
+    return f"{dashes}{option.replace('_', '-')}{colon}{rest}" if option and hasattr(options, option) else sentence
 
 
 def _warn(message: str, *, quiet: bool) -> None:

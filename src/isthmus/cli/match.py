@@ -11,16 +11,16 @@ Examples
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import escape_for_terminal
+from isthmus.cli.arguments import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
-from isthmus.cli.options import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SHOWN, WIDEST = 10, 32
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     add_file_options(parser, "A", "B", "rows of one collection", "rows of the other", shared=True)
     add = parser.add_argument
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace, screen: Console) -> None:
+def run(options: Namespace, screen: Console) -> None:
     """Match, print the verdict, write the matches."""
     given = options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
     check_table_output(options.output, *given)
@@ -98,9 +98,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.answer(facts)
 
 
-def _list_facts(
-    options: argparse.Namespace, found: Matching, sides: Sides, columns: SharedColumns | None
-) -> dict[str, Any]:
+def _list_facts(options: Namespace, found: Matching, sides: Sides, columns: SharedColumns | None) -> dict[str, Any]:
     # None where no pair was held out.
     held_out, shuffled = (getattr(found.evidence, what, None) for what in ("held_out", "shuffled"))
     return {

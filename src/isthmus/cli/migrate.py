@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import check_folder, fill_folder, show_path, write_whole
+from isthmus.cli.arguments import add_column_options, add_output_options, parse_count
 from isthmus.cli.console import Console
 from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs
-from isthmus.cli.options import add_column_options, add_output_options, parse_count
 from isthmus.exceptions import InputError, warn
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from isthmus.cli.arguments import FORMATS, add_format, add_output_options, format_of
 from isthmus.cli.console import Console, check_output
-from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,28 +10,28 @@ By default, queries are target rows and the index has source rows; --from source
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
 from isthmus._core.files import show_path
+from isthmus.cli.arguments import FORMATS, add_format, add_output_options, format_of
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts, other_domain
-from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
 # Queries whose neighbours are shown on the screen.
 SHOWN = 10
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Add the options."""
     add_model_option(parser)
     add = parser.add_argument
     add("--index", type=Path, required=True, metavar="FILE", help=f"rows to search in: {FORMATS}")
-    asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--query", type=Path, metavar="FILE", help="rows to find neighbours for")
-    asked.add_argument("--text", metavar="WORDS", help="one query as text, for models fitted on texts")
+    queries = parser.add_mutually_exclusive_group(required=True)
+    queries.add_argument("--query", type=Path, metavar="FILE", help="rows to find neighbours for")
+    queries.add_argument("--text", metavar="WORDS", help="one query as text, for models fitted on texts")
     add("-k", type=int, default=10, metavar="N", help="number of neighbours per query (default: 10)")
     add("--from", dest="domain", choices=DOMAINS, default="target", help="domain of the queries (default: target)")
     add("--csls", action="store_true", help="rank hubs (rows that are near to everything) lower, by CSLS")
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace, screen: Console) -> None:
+def run(options: Namespace, screen: Console) -> None:
     """Search, show and write the nearest rows."""
     check_table_output(options.output, options.model, options.index, options.query)
     from isthmus import Index
@@ -78,9 +78,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.answer(facts | {"found": lines if options.output is None else None})
 
 
-def _read_queries(
-    options: argparse.Namespace, kept: StoredModel, screen: Console
-) -> tuple[tuple[str, ...], Any, list[str]]:
+def _read_queries(options: Namespace, kept: StoredModel, screen: Console) -> tuple[tuple[str, ...], Any, list[str]]:
     """Return the names of the queries, their features, and those without a word that the model knows."""
     from isthmus.io.tables.plan import read_ids
     from isthmus.io.tables.table import Table
@@ -88,8 +86,7 @@ def _read_queries(
     features = kept.features[options.domain]
     if options.text is not None:
         if any(column.kind != "text" for column in features.plan.features):
-            got = "one with other columns; --query FILE takes rows of a file"
-            raise InputError(f"--text: expected a model of texts alone, got {got}.")
+            raise InputError("--text: expected a model of texts alone, got one with other columns; use --query FILE.")
         # A query is a row with this text in every column.
         typed = Table.of({column.name: [options.text] for column in features.plan.features})
         if features.unknown_rows(typed).any():

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import argparse
 
+from isthmus.cli.arguments import add_output_options
 from isthmus.cli.console import Console
-from isthmus.cli.options import add_output_options
 
 FIELDS = (
     *("name", "learns", "uses", "needs", "control", "reference", "best_for"),

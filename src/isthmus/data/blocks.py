@@ -26,11 +26,11 @@ from isthmus._core.validation import (
     FloatArray,
     IntArray,
     Matrix,
+    ShortRepr,
     as_labels,
     check_length,
     find_classes,
     is_sparse,
-    short_repr,
     show_value,
 )
 from isthmus.exceptions import InputError, import_extra
@@ -82,13 +82,12 @@ def compute(values: Sequence[Any], *, as_it_is: bool = False) -> tuple[Any, ...]
 
 
 def partitions(array: Any) -> list[Any]:
-    """Return the chunks of an array that is cut along its rows only, each to be computed where it lies."""
+    """Return the chunks of rows of an array, each to be computed where it is held."""
     return list(array.to_delayed().ravel())
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class DaskRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class DaskRows(ShortRepr):
     """Rows in the partitions of a Dask array, and their codes in those of another.
 
     Sums are made by whatever Dask has for a scheduler: threads of this process, or the workers of a
@@ -127,19 +126,19 @@ class DaskRows:
         if self.X.ndim != 2 or np.dtype(self.X.dtype).kind != "f":
             raise InputError(f"X: expected a two-dimensional Dask array of floats, got {self.X.ndim} dimension(s).")
         if len(self.X.chunks[1]) != 1 or self.codes.chunks != self.X.chunks[:1]:
-            raise InputError("codes: expected the chunks of X, which cut no row, got others; use DaskRows.of.")
+            raise InputError("codes: expected the chunks of X, of whole rows, got others; use DaskRows.of.")
 
     @classmethod
-    def of(cls, X: Any, y: Any, name: str = "source") -> DaskRows:
+    def of(cls, X: Any, y: Any) -> DaskRows:
         """Return rows with labels of any type, in a Dask array or an ordinary one; codes are kept on the workers."""
-        array, labels = import_dask().array, f"y_{name}"
-        X = check_chunks(X, f"X_{name}")
+        array, labels = import_dask().array, "y_source"
+        X = check_chunks(X, "X_source")
         if y is None:
             raise InputError(f"{labels}: expected one label per row, got None.")
         if not isinstance(y, array.Array):
             y = array.from_array(np.asarray(y), chunks=-1)
         if y.ndim != 1 or y.shape != X.shape[:1]:
-            raise InputError(f"{labels}: expected shape {X.shape[:1]} to match X_{name}, got {y.shape}.")
+            raise InputError(f"{labels}: expected shape {X.shape[:1]} to match X_source, got {y.shape}.")
         y = y.rechunk((X.chunks[0],))
         # Two passes over labels: the classes of all partitions first, then the place of each label among them.
         parts = compute([import_dask().delayed(find_classes)(part, labels) for part in partitions(y)])
@@ -170,7 +169,7 @@ class DaskRows:
 
     @cached_property
     def _holders(self) -> list[list[str]]:
-        """The workers that hold each partition; none where nobody does, or there are no workers."""
+        """The workers that hold each partition; none where none does, or there are no workers."""
         keys = [X.key for X, _ in self._parts]
         distributed: Any = sys.modules.get("distributed")
         futures = distributed.futures_of(self.X) if distributed is not None else []
@@ -226,13 +225,13 @@ class DaskRows:
         return DaskRows(kept[0], kept[1], self.classes)
 
     def _draw(self, draw: Draw) -> list[Any]:
-        """Return what is drawn of each partition, still on its worker."""
+        """Return the sampled rows of each partition, still on its worker."""
         before = np.cumsum(self.counts, axis=0) - self.counts
         return self._map_parts(import_dask().delayed(take_sample, nout=2), repeat(draw, len(before)), before)
 
 
 def check_chunks(X: Any, name: str) -> Any:
-    """Return a Dask array of floats, in chunks of known size that cut no row; raise where it can't be."""
+    """Return a Dask array of floats in chunks of whole rows of known size; raise where this is impossible."""
     if X.ndim != 2 or not X.shape[1]:
         raise InputError(f"{name}: expected a two-dimensional array, got shape {X.shape}.")
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
@@ -256,9 +255,7 @@ def fetch_rows(parts: Sequence[Any]) -> ArrayRows:
 def stack_rows(parts: Sequence[Matrix]) -> Matrix:
     """Return the rows of several blocks as one; raise unless all are dense or all are sparse."""
     if len({is_sparse(part) for part in parts}) > 1:
-        raise InputError(
-            "X: expected partitions that are all dense or all CSR, got both; convert them by map_blocks."
-        )
+        raise InputError("X: expected partitions that are all dense or all CSR, got both; use map_blocks.")
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
@@ -273,7 +270,7 @@ def encode_block(y: NDArray[Any], classes: NDArray[Any]) -> IntArray:
     return np.searchsorted(classes, np.asarray(y)).astype(np.min_scalar_type(len(classes)))
 
 
-def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDArray[Any]]:
+def check_labelled_rows(X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
     """Return rows with their codes, and the classes that these count through.
 
     Parameters
@@ -283,8 +280,6 @@ def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDA
     y : array
         A label (n,) for each row of a Dask array; of rows that bring their codes, the classes (C,), or None where
         they bring these too.
-    name : str
-        The name of the domain in messages.
 
     Examples
     --------
@@ -293,14 +288,14 @@ def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDA
     (2, array(['cat', 'dog'], dtype='<U3'))
     """
     if is_dask(X):
-        X, y = DaskRows.of(X, y, name), None
+        X, y = DaskRows.of(X, y), None
     own = getattr(X, "classes", None)
     if (y is None) == (own is None):
         got = "None" if y is None else "them twice"
-        raise InputError(f"y_{name}: expected the classes that the codes of the rows count through, once, got {got}.")
+        raise InputError(f"y_source: expected the classes of the codes of the rows, once, got {got}.")
     classes = np.asarray(own if y is None else y)
     if classes.ndim != 1 or not len(classes) or len(np.unique(classes)) != len(classes):
-        raise InputError(f"y_{name}: expected different classes, got {show_value(classes)}.")
+        raise InputError(f"y_source: expected different classes, got {show_value(classes)}.")
     return X, classes
 
 

@@ -38,7 +38,7 @@ DIMENSIONS: tuple[dict[str, float], ...] = (
     {"%": 1.0, "‰": 0.1},
     {"": 1.0, "k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9},
 )  # fmt: skip
-# A word of two dimensions, m, is of the first where no other cell of its column tells.
+# An ambiguous unit, m, is of the first dimension unless other cells of its column decide.
 FACTORS = {unit: factor for units in reversed(DIMENSIONS) for unit, factor in units.items()}
 UNIT = rf"[-. ]{{0,2}}(?:[a-zµμω°%‰\"'″′/^{SIGNS}]{{1,{LONGEST_UNIT}}}|[a-z]?m[23]|thousand|[mb]illion)\.?"
 NUMBER = re.compile(
@@ -91,7 +91,7 @@ def parse_number(text: str, decimal: str = ".") -> float:
 
 
 def choose_number_parser(cells: Iterable[str]) -> Callable[[str], float]:
-    """Return what reads the numbers of a column, whose units are converted if most of them are of one dimension.
+    """Return a parser of the numbers of a column; units are converted if most of them are of one dimension.
 
     Numbers without unit are read in the commonest unit, and m is a million next to numbers with k.
 

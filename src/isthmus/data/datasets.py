@@ -83,8 +83,8 @@ class DomainPair:
         parts = ("source", "target") if self.X_test is None else ("source", "target", "test")
         sizes = [self._set_rows(part) for part in parts]
         if self.X_test is not None and self.X_test.shape[1] != self.X_target.shape[1]:
-            got = f"{self.X_test.shape[1]} and {self.X_target.shape[1]}"
-            raise InputError(f"X_test: expected as many columns as X_target has, got {got}.")
+            d, got = self.X_target.shape[1], self.X_test.shape[1]
+            raise InputError(f"X_test: expected {d} columns, as X_target has, got {got}.")
         if self.target_classes is not None:
             self._set("target_classes", as_labels(self.target_classes, "target_classes"))
             check_length(self.target_classes, len(self.y_target), "target_classes", "X_target")

@@ -20,6 +20,7 @@ from isthmus._core.validation import (
     FloatArray,
     IntArray,
     Matrix,
+    ShortRepr,
     as_labels,
     check_length,
     check_magnitude,
@@ -29,7 +30,6 @@ from isthmus._core.validation import (
     encode_both,
     is_frame,
     is_unlabelled,
-    short_repr,
     show_value,
 )
 from isthmus.data.blocks import check_labelled_rows, check_plain_rows
@@ -50,9 +50,8 @@ LIGHTEST, HEAVIEST = 1e-6, 1e6
 NO_PAIRS = "pairs: expected at least one pair, got none."
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Domain:
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain(ShortRepr):
     """One collection: rows X (n, d), label codes y (n,) with -1 for none, and the names of its columns.
 
     X is a matrix, or :class:`~isthmus._core.rows.Rows`. Labelled rows in blocks bring their codes: y is empty then.
@@ -74,18 +73,16 @@ class Domain:
         return np.flatnonzero(self.y != UNLABELLED)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SharedFeatures:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedFeatures(ShortRepr):
     """Features that both domains have: rows (n_s, k) of the source and (n_t, k) of the target."""
 
     source: Matrix
     target: Matrix
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Split:
+@dataclass(frozen=True, eq=False, repr=False)
+class Split(ShortRepr):
     """A split of a source and a target domain, as row numbers of each part."""
 
     # Rows of the source, all of them labelled.
@@ -98,9 +95,8 @@ class Split:
     test: IntArray
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class KnownPairs:
+@dataclass(frozen=True, eq=False, repr=False)
+class KnownPairs(ShortRepr):
     """Rows of a source and of a target that are the same object.
 
     Parameters
@@ -184,13 +180,12 @@ class KnownPairs:
         for rows, name in zip(self.rows.T, names, strict=True):
             numbers, counts = np.unique(rows, return_counts=True)
             if (counts > 1).any():
-                got = f"{name} row {numbers[counts.argmax()]} in {counts.max()}"
-                raise InputError(f"pairs: expected each row in one pair at most, got {got}.")
+                row, n = numbers[counts.argmax()], counts.max()
+                raise InputError(f"pairs: expected each row in one pair at most, got {name} row {row} in {n}.")
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class TwoDomains:
+@dataclass(frozen=True, eq=False, repr=False)
+class TwoDomains(ShortRepr):
     """A source and a target, the classes that their codes count through, known pairs and shared features."""
 
     source: Domain
@@ -287,13 +282,8 @@ class TwoDomains:
         if pairs is not None and known is None:
             sides = names[0].removeprefix("X_"), names[1].removeprefix("X_")
             known = as_pairs(pairs, n, m, fewest=fewest_pairs, one_to_one=one_to_one, needs=pairs_for, names=sides)
-        return cls(
-            Domain(Xs, source),
-            Domain(Xt, target),
-            classes,
-            known,
-            check_shared_evidence(shared, X_source, X_target, n, m),
-        )
+        shared = check_shared_evidence(shared, X_source, X_target, n, m)
+        return cls(Domain(Xs, source), Domain(Xt, target), classes, known, shared)
 
     @classmethod
     def _of_labelled_blocks(cls, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> TwoDomains:
@@ -327,9 +317,7 @@ def _check_any_label(target: IntArray) -> None:
 def _check_pairs_in_order(pairs: Any, n: int, m: int, fewest: int, needs: str) -> KnownPairs:
     """Return pairs of row i and row i, which is all that rows in blocks can be paired by."""
     if not isinstance(pairs, KnownPairs) and not (isinstance(pairs, str) and pairs == ROWS):
-        raise InputError(
-            f'pairs: expected "rows" or KnownPairs of them with rows in blocks, got {show_value(pairs)}.'
-        )
+        raise InputError(f'pairs: expected "rows" or KnownPairs with rows in blocks, got {show_value(pairs)}.')
     known = as_pairs(ROWS, n, m, fewest=fewest, needs=needs)
     if isinstance(pairs, str):
         return known
@@ -341,7 +329,7 @@ def _check_pairs_in_order(pairs: Any, n: int, m: int, fewest: int, needs: str) -
 def check_shared_evidence(
     shared: Any, X_source: Any, X_target: Any, n: int, m: int
 ) -> SharedFeatures | SharedColumns | None:
-    """Return what both domains have, of as many rows as either has; None where nothing is shared."""
+    """Check shared features or columns against the numbers of rows; return None where nothing is shared."""
     if shared is None:
         return None
     if isinstance(shared, str | list):
@@ -353,8 +341,8 @@ def check_shared_evidence(
         shared = SharedColumns.of(X_source, X_target, shared)
     if isinstance(shared, SharedColumns):
         if (shared.n_source, shared.n_target) != (n, m):
-            got = f"{shared.n_source} and {shared.n_target}"
-            raise InputError(f"shared: expected columns of {n} and {m} rows, as the tables have, got {got}.")
+            got = f"{shared.n_source} and {shared.n_target} rows"
+            raise InputError(f"shared: expected columns of {n} and {m} rows, got {got}.")
         return shared or None
     return _check_shared_features(shared, n, m)
 
@@ -451,10 +439,8 @@ def _check_row_numbers(rows: Any) -> IntArray:
     if not len(array):
         raise InputError(NO_PAIRS)
     # Columns of frames that allow for missing values hold whole numbers as objects.
-    whole = array.dtype.kind in "iu" or (
-        array.dtype.kind == "O"
-        and all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in array.flat)
-    )
+    each = (isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in array.flat)
+    whole = array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(each))
     if array.ndim != 2 or array.shape[1] != 2 or not whole:
         kind = f"{type(rows).__name__} of objects" if array.dtype.kind == "O" else str(array.dtype)
         raise InputError(f"pairs: expected whole row numbers (m, 2), got {kind} of shape {array.shape}.")

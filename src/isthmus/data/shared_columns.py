@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.validation import FloatArray, IntArray, column_names, short_repr, show_value
+from isthmus._core.validation import FloatArray, IntArray, ShortRepr, column_names, show_value
 from isthmus.data.cells import choose_number_parser, clean_text
 from isthmus.exceptions import InputError
 
@@ -38,9 +38,8 @@ Cells = tuple[str, ...]
 ColumnPairs = tuple[tuple[str, str], ...]
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SharedColumns:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedColumns(ShortRepr):
     """The cells of two tables as cleaned text, and the columns that mean the same.
 
     Parameters
@@ -116,12 +115,12 @@ class SharedColumns:
         return source, target
 
     def shuffle_words(self, rng: Generator) -> SharedColumns:
-        """Return a control: the words of each column of the target are dealt to its cells at random."""
+        """Return a control: the words of each column of the target, shuffled among its cells."""
         target = {}
         for name, cells in self.target.items():
             words = [word for cell in cells for word in cell.split()]
-            dealt = iter([words[k] for k in rng.permutation(len(words))])
-            target[name] = tuple(" ".join(next(dealt) for _ in cell.split()) for cell in cells)
+            shuffled = iter([words[k] for k in rng.permutation(len(words))])
+            target[name] = tuple(" ".join(next(shuffled) for _ in cell.split()) for cell in cells)
         return SharedColumns(self.source, target, self.pairs)
 
     def among(self, rows: IntArray, columns: IntArray) -> SharedColumns:
@@ -195,7 +194,7 @@ def _says_something(cells: Cells) -> bool:
 
 
 def _word_shares(cells: Cells) -> dict[str, float]:
-    """Return the frequencies of the words of a column; none of one that says too little to be known by them."""
+    """Return the word frequencies of a column; empty for a column that its words do not identify."""
     counts = Counter(word for cell in cells for word in WORD.findall(cell))
     total = max(1, counts.total())
     # Truth values, counts and measurements look alike whatever they mean; only numbers that name an object do not,
@@ -210,9 +209,7 @@ def _word_shares(cells: Cells) -> dict[str, float]:
 def _compare_numbers(*tables: Mapping[str, Cells]) -> dict[tuple[str, str], float]:
     """Return the shares of close values for the columns of two tables that measure the same; none of many columns."""
     # Some cells tell most other columns: to read all cells of wide tables would take minutes.
-    some = [
-        [n for n, cells in t.items() if len(_different_numbers(cells[:: len(cells) // PROBED + 1]))] for t in tables
-    ]
+    some = [[n for n, c in t.items() if len(_different_numbers(c[:: len(c) // PROBED + 1]))] for t in tables]
     if max(map(len, some)) > MOST_NUMBERS or not all(some):
         return {}
     left, right = ({n: _different_numbers(t[n]) for n in names} for names, t in zip(some, tables, strict=True))

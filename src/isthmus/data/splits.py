@@ -10,7 +10,7 @@ import numbers
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,6 +28,8 @@ from isthmus._core.validation import (
 )
 from isthmus.data.domains import Split
 from isthmus.exceptions import InputError
+
+Seed: TypeAlias = int | Sequence[int]
 
 
 class Supply(NamedTuple):
@@ -155,13 +157,7 @@ class Protocol:
                 object.__setattr__(self, name, whole)  # NumPy's integers can't be written as JSON
 
     def split(
-        self,
-        y_source: Any,
-        y_target: Any,
-        *,
-        objects_source: Any = None,
-        objects_target: Any = None,
-        seed: int | Sequence[int],
+        self, y_source: Any, y_target: Any, *, objects_source: Any = None, objects_target: Any = None, seed: Seed
     ) -> Split:
         """Draw a split: row numbers of each part, in ascending order.
 
@@ -209,8 +205,8 @@ class Protocol:
         taken = allot(supply, Quota(self.source_per_class, self.labelled_per_class, self.unlabelled_per_class))
         if taken is None:
             both = f", of which {supply.shared} objects are the same" if supply.shared else ""
-            expected = "expected at least 1 source and 2 target row(s) (one of them for the test)"
-            raise InputError(f"class {label}: {expected}, got {supply.source} and {supply.target}{both}.")
+            got = f"{supply.source} and {supply.target}{both}"
+            raise InputError(f"class {label}: expected at least 1 source and 2 target row(s), got {got}.")
         most_shared = supply.target - taken.labelled - taken.unlabelled - 1  # or the target could not have its rows
         allowed = ~shared | (np.cumsum(shared) <= most_shared)
         source = rows_s[allowed][: taken.source]
@@ -278,7 +274,7 @@ class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
         return self.cv
 
     def _drop_unlabelled_rows(self, y: Any, groups: Any) -> tuple[BoolArray, tuple[Any, Any, Any]]:
-        """Return which rows are labelled, and (X, y, groups) of those alone for the splitter."""
+        """Return a mask of the labelled rows, and their (X, y, groups) for the splitter."""
         if y is None:
             raise InputError("y: expected labels, got None.")
         kept = ~is_unlabelled(y)

@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from isthmus.estimators.arc import ARC
     from isthmus.estimators.cca import CCA, KCCA
     from isthmus.estimators.cdls import CDLS
-    from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA, HeMap, ManifoldAlignment
+    from isthmus.estimators.correspondences import HeMap, ManifoldAlignment
+    from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA
     from isthmus.estimators.hcdrank import HCDRank
     from isthmus.estimators.hfa import HFA, FeatureAugmentation
     from isthmus.estimators.itml import ITML, Saenko
@@ -23,12 +24,12 @@ __all__ = [  # noqa: RUF022
     "CDSPP", "ManifoldAlignment", "MTDA", "HeMap", "TLRisk", "PulledBackMetric", "HFA", "FeatureAugmentation", "CDLS",
     "KPGRL", "HCDRank", "GW", "FGW", "COOT", "SharedFeatureUnion", "weight_path",
 ]
-# Read when first named: who wants one system does not wait for the others.
+# Imported on first use: one system does not wait for the imports of the others.
 _HOMES = {
-    "arc": "ARC", "cca": "CCA KCCA", "cdls": "CDLS", "eigenmaps": "CDSPP DAMA MTDA HeMap ManifoldAlignment",
-    "hcdrank": "HCDRank", "hfa": "HFA FeatureAugmentation", "itml": "ITML Saenko", "mlhd": "MLHD weight_path",
-    "paired_maps": "Procrustes PulledBackMetric RelativeRepresentations RidgeMap", "tlrisk": "TLRisk",
-    "shared_block": "SharedFeatureUnion", "transport": "COOT FGW GW KPGRL",
+    "arc": "ARC", "cca": "CCA KCCA", "cdls": "CDLS", "correspondences": "HeMap ManifoldAlignment",
+    "eigenmaps": "CDSPP DAMA MTDA", "hcdrank": "HCDRank", "hfa": "HFA FeatureAugmentation", "itml": "ITML Saenko",
+    "mlhd": "MLHD weight_path", "paired_maps": "Procrustes PulledBackMetric RelativeRepresentations RidgeMap",
+    "shared_block": "SharedFeatureUnion", "tlrisk": "TLRisk", "transport": "COOT FGW GW KPGRL",
 }
 # fmt: on
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 OFF_CENTRE = 1.0
 # The part of the variance with which one of several columns drowns all others.
 DOMINANT = 0.999
-# Of several classes or columns, so many are named.
+# The number of classes or columns that a warning names.
 SHOWN = 5
 
 
@@ -80,15 +80,11 @@ def warn_about_features(mean: FloatArray, deviation: FloatArray, name: str, *, i
     if total == 0.0:
         return
     if not intercept and float(mean @ mean) > OFF_CENTRE * total:
-        warn(
-            f"X_{name}: the mean is farther from the origin than the rows are from the mean, and the maps have no "
-            f"intercept; centre the rows first, as {name}_transformer=StandardScaler() does."
-        )
+        remedy = f"centre the rows first, as {name}_transformer=StandardScaler() does"
+        warn(f"X_{name}: the mean is far from the origin, and the maps have no intercept; {remedy}.")
     if len(variances) - len(constant) > 1 and variances.max() > DOMINANT * total:
-        warn(
-            f"X_{name}: column {int(variances.argmax())} has {variances.max() / total:.2%} of the variance, and the "
-            "others hardly count; bring the columns to one scale."
-        )
+        largest, share = int(variances.argmax()), variances.max() / total
+        warn(f"X_{name}: column {largest} has {share:.2%} of the variance; bring the columns to one scale.")
     if len(constant):
         numbers = _list_first(constant)
         warn(f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing.")
@@ -99,10 +95,7 @@ def warn_about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]
     without = np.setdiff1d(source, target)
     if len(without):
         names = _list_first(classes[without])
-        warn(
-            f"y_target: {len(without)} of {len(classes)} classes have no labelled row ({names}); "
-            "nothing draws target rows to them."
-        )
+        warn(f"y_target: {len(without)} of {len(classes)} classes have no labelled row ({names}); label some.")
 
 
 def _list_first(names: NDArray[Any]) -> str:
@@ -397,7 +390,7 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         return {**self._run_fit(domains, settings), **attributes}
 
     def _run_fit(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
-        """Return what is learned, by name, from rows in arrays or in blocks. Nothing is changed."""
+        """Return the learned attributes by name, from rows in arrays or in blocks, and change nothing."""
         fit = self._fit_blocks if domains.in_blocks else self._fit_domains
         few = not domains.in_blocks and is_small(domains.source.shape, domains.target.shape)
         # Data frames are for callers of transform: transformers within give arrays.
@@ -424,19 +417,10 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         if shared is not None:  # named columns are those of the tables as they were given
             sizes = _count(data.X_source), _count(data.X_target)
             shared = check_shared_evidence(shared, data.X_source, data.X_target, *sizes)
-        domains = TwoDomains.of(
-            rows["source"],
-            data.y_source,
-            rows["target"],
-            data.y_target,
-            data.pairs,
-            shared,
-            own_classes=self.own_classes,
-            needs_target_labels=self.needs_target_labels,
-            fewest_pairs=self.fewest_pairs,
-            pairs_for=type(self).__name__,
-            blocks=blocks,
-        )
+        labelled = rows["source"], data.y_source, rows["target"], data.y_target
+        needs: Any = {name: getattr(self, name) for name in ("own_classes", "needs_target_labels", "fewest_pairs")}
+        needs |= {"pairs_for": type(self).__name__, "blocks": blocks}
+        domains = TwoDomains.of(*labelled, data.pairs, shared, **needs)
         if self.equal_features:
             self._check_equal_features(data, domains)
         columns = {name: None if name in blocks else column_names(data.rows(name)) for name in DOMAINS}
@@ -452,10 +436,10 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         return ()
 
     def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
-        """Raise where the parameters ask for what can't be computed from rows of these domains in blocks."""
+        """Raise where the parameters don't allow rows of these domains in blocks."""
 
     def _check_use_of(self, pairs: Any) -> None:
-        """Raise where pairs are given to a system that has no use for them, or missing where it has no other."""
+        """Raise where pairs are given to a system that takes none, or missing for one that needs them."""
         name = type(self).__name__
         if pairs is not None and not self.takes_pairs:
             raise InputError(f"pairs: expected None, as {name} learns from labels, got pairs.")
@@ -466,26 +450,19 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         """Raise unless column i of both domains is one feature: there are as many, and frames call them the same."""
         d_source, d_target = domains.source.shape[1], domains.target.shape[1]
         if d_source != d_target:
-            raise InputError(
-                f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
-                "MLHD learns across domains with different features."
-            )
+            remedy = "MLHD learns across domains with different features"
+            raise InputError(f"X_target: expected the {d_source} columns of X_source, got {d_target}; {remedy}.")
         source, target = column_names(data.X_source), column_names(data.X_target)
         as_given = self.source_transformer is None and self.target_transformer is None
         if as_given and source and target and source != target:
-            raise InputError(
-                f"X_target: expected the columns of X_source in their order, as {type(self).__name__} takes column i "
-                f"of both for one feature, got {list(target[:3])} for {list(source[:3])}."
-            )
+            expected, got = list(source[:3]), list(target[:3])
+            raise InputError(f"X_target: expected the columns of X_source in their order, {expected}, got {got}.")
 
     def _check_dense(self, *rows: Any) -> None:
-        """Raise where rows of a domain are sparse and the system, with these parameters, takes only dense ones."""
+        """Raise where rows are sparse and the system, with these parameters, requires dense ones."""
         for X, name in zip(rows, DOMAINS, strict=True):
             if is_sparse(X) and not self._own_tags(name).sparse:
-                raise InputError(
-                    f"X_{name}: expected dense rows, which is all that {type(self).__name__} takes with these "
-                    "parameters, got sparse ones."
-                )
+                raise InputError(f"X_{name}: expected dense rows for this {type(self).__name__}, got sparse ones.")
 
     def _validate(self) -> Any:
         """Check the parameters as far as they need no data, and return the settings that the other hooks take."""

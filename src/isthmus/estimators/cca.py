@@ -34,7 +34,7 @@ POWER = 2.0
 OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 # With fewer pairs than this there is nothing to hold out, and the regularization is the last of these.
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
-# Of more pairs than this one fold is held out, of at most so many: five would cost five times as much.
+# With more pairs than the first number, one fold of at most the second is held out: five would cost five times.
 MANY, HELD_OUT = 2000, 1000
 # Coordinates of a kernel by which it is chosen: those of the leading rows of a pivoted Cholesky factor (Nyström).
 LEADING = 400
@@ -47,7 +47,7 @@ def choose_regularization(joint: JointSpace, known: KnownPairs) -> float:
     """
     if not isinstance(joint, MomentPairs):
         sides = (joint.source, known.source), (joint.target, known.target)
-        A, B = (side.points[rows, : LEADING if _is_curved(side.space) else None] for side, rows in sides)
+        A, B = (side.points[rows, : LEADING if _has_curved_kernel(side.space) else None] for side, rows in sides)
         return OFFERED[int(_rank_over_folds(A, B, known.weights).argmax())]
     # Rows in blocks: of many pairs one sample is held out, and the moments of all others follow by subtraction.
     many = joint.many.n > MANY
@@ -60,13 +60,13 @@ def choose_regularization(joint: JointSpace, known: KnownPairs) -> float:
     return OFFERED[int(_reciprocal_ranks(PairedRows.of(X, Y, each, each), A, B).argmax())]
 
 
-def _is_curved(space: object) -> bool:
+def _has_curved_kernel(space: object) -> bool:
     """Return whether coordinates are those of a kernel that is not linear."""
     return isinstance(space, KernelSpace) and not isinstance(space.kernel, Linear)
 
 
 def fold_size(n: int) -> int:
-    """Return how many of many pairs are held out.
+    """Return the number of held-out pairs, of many.
 
     Examples
     --------
@@ -119,10 +119,8 @@ def make_paired_rows(joint: JointSpace) -> PairedRows:
         L = sp.coo_array((joint.pairs.weights, places), shape=(n, m)).tocsr()
         return PairedRows.of(sides[0].points, sides[1].points, L, sp.csr_array(sp.identity(m)))
     # A pair for every two rows of one class: the product of both tables of rows by classes.
-    of_classes = [
-        sp.csr_array((np.ones(len(rows)), (rows, side.y[rows])), shape=(len(side.y), joint.n_classes))
-        for side, rows in ((side, side.labelled) for side in sides)
-    ]
+    both, C = [(side.y, side.labelled) for side in sides], joint.n_classes
+    of_classes = [sp.csr_array((np.ones(len(rows)), (rows, y[rows])), shape=(len(y), C)) for y, rows in both]
     return PairedRows.of(sides[0].points, sides[1].points, *of_classes)
 
 
@@ -219,21 +217,12 @@ class CCA(PairMomentEstimator):
         found = found.leading(self._size(len(found.correlations), len(found.correlations)))
         scaled = found.weight_variates(POWER) if weighted else found
         # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
-        space = CommonSpace(
-            joint.source.space,
-            joint.target.space,
-            np.vstack([scaled.source, scaled.target]),
-            projected=True,
-            offsets=scaled.offsets,
-            parts=(len(found.correlations),) if weighted else (),
-        )
+        spaces, W = (joint.source.space, joint.target.space), np.vstack([scaled.source, scaled.target])
+        parts = (len(found.correlations),) if weighted else ()
+        space = CommonSpace(*spaces, W, projected=True, offsets=scaled.offsets, parts=parts)
         learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
-        attributes = {
-            "correlations_": found.correlations,
-            "residual_": rows.residual(found, gamma),
-            "learner_": learner,
-            "regularization_": gamma,
-        }
+        attributes = {"correlations_": found.correlations, "residual_": rows.residual(found, gamma)}
+        attributes |= {"learner_": learner, "regularization_": gamma}
         return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
 
     def _needs_labels(self) -> bool:
@@ -262,9 +251,9 @@ class KCCA(CCA):
     that enters, never the pairs themselves, and there are at most as many correlations as classes less one.
 
     Where labels make the pairs, every variate is centred and scaled to unit variance over them: these are the points
-    of the common space. Where pairs are known, each row has to be told from all others, and directions that hardly
-    vary together only blur that: variates, as the constraints above scale them, are then multiplied with the square
-    of their correlation, and points compared by their cosine.
+    of the common space. Where pairs are known, each row has to be distinguished from all others, and directions that
+    hardly vary together only add noise: variates, as the constraints above scale them, are then multiplied with the
+    square of their correlation, and points compared by their cosine.
 
     Parameters
     ----------

@@ -233,7 +233,7 @@ class CDLS(MetricEstimator):
     penalty : float
         λ > 0; 0.5 as published, where rows have length one.
     n_rounds : int
-        How often maps, classes and weights are learned anew; 5 as released.
+        The number of rounds of learning maps, classes and weights; 5 as released.
     tol : float
         The gap of the weights, as a part of E.
     rule, references, n_neighbors, source_transformer, target_transformer
@@ -299,12 +299,11 @@ class CDLS(MetricEstimator):
         ys, yt = domains.source.y, domains.target.y
         known, free = domains.target.labelled, np.flatnonzero(yt == UNLABELLED)
         yl, C = yt[known], len(domains.classes)
-        nobody = np.zeros(0, dtype=np.intp)
         alpha: FloatArray = np.ones(len(X))
         beta: FloatArray = np.ones(len(free))
         share = 1.0
         # The first map knows labelled rows only: guesses need a map to be made in.
-        matching = LandmarkMatching(X, Y[known], Y[free[:0]], (ys, yl, nobody), C, 1.0)
+        matching = LandmarkMatching(X, Y[known], Y[free[:0]], (ys, yl, free[:0]), C, 1.0)
         A = matching.best_map(alpha, beta[:0], self.penalty)
         for _ in range(int(self.n_rounds)):
             guesses = _guesses(X @ A, ys, Y[known], yl, Y[free], alpha)
@@ -331,7 +330,7 @@ class CDLS(MetricEstimator):
 
 
 def reference_weights(alpha: FloatArray, n_labelled: int) -> FloatArray:
-    """Return how much source rows and labelled target rows count (n_s + n_l,): the domains equally, n_s each."""
+    """Return weights of source rows and labelled target rows (n_s + n_l,); either domain has a total of n_s."""
     n = len(alpha)
     return np.concatenate([alpha * (n / alpha.sum()), np.full(n_labelled, n / n_labelled)])
 

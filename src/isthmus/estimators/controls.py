@@ -67,8 +67,8 @@ def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix,
     """Return random features under true labels.
 
     Dense rows are turned about their mean by a random rotation of the n_s-dimensional space that the columns live
-    in: mean and covariance stay as they were, and what a row says of its label is gone. Of sparse rows the entries
-    of every column are dealt out to rows anew: each column keeps its values and its density.
+    in: mean and covariance stay as they were, and rows carry no information about their labels. The entries of each
+    column of sparse rows are shuffled: a column keeps its values and its density.
 
     Examples
     --------
@@ -338,10 +338,8 @@ class TargetOnly(TargetEstimator):
             try:
                 classifier.fit(target.X[rows], target.y[rows])
             except (TypeError, ValueError) as error:  # what a classifier of the user's refuses becomes one sentence
-                name, reason = type(classifier).__name__, " ".join(str(error).split())[:200]
-                raise InputError(
-                    f"classifier: expected one that takes the labelled target rows, got {name}: {reason}"
-                ) from error
+                reason = f"{type(classifier).__name__}: {' '.join(str(error).split())[:200]}"
+                raise InputError(f"classifier: expected one that takes the target rows, got {reason}") from error
         return {"classifier_": classifier}
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
@@ -398,7 +396,7 @@ class LeadingAxesEstimator(TargetEstimator):
         return {"axes_": axes, "_present": present, **self._fit_views(views, y, found)}
 
     def _fit_views(self, views: list[FloatArray], y: IntArray, found: ShareEstimate) -> dict[str, Any]:
-        """Return what is learned from rows on each number of axes, by name; codes y (n,) are -1 where unlabelled."""
+        """Return the learned attributes by name, from rows on each number of axes; codes y (n,), -1 if unlabelled."""
         raise NotImplementedError
 
     def _probabilities(self, Z: FloatArray) -> FloatArray:
@@ -481,7 +479,7 @@ class BalancedKMeans(LeadingAxesEstimator):
         return {"means_": means, "units_": units}
 
     def scores(self, X: Any) -> FloatArray:
-        """Return how near target rows are to the classes' means (n, C), in units of the deviation of unlabelled rows.
+        """Return similarities of target rows to the class means (n, C), in units of the unlabelled rows' deviation.
 
         Rows sum to zero over the classes with a label; minus infinity for those without.
         """
@@ -491,10 +489,8 @@ class BalancedKMeans(LeadingAxesEstimator):
         return found
 
     def _mean_scores(self, Z: FloatArray) -> FloatArray:
-        each = [
-            centre_scores(-cdist(normalize(Z[:, : M.shape[1]]), M, "sqeuclidean")) / s
-            for M, s in zip(self.means_, self.units_, strict=True)
-        ]
+        both = zip(self.means_, self.units_, strict=True)
+        each = [centre_scores(-cdist(normalize(Z[:, : M.shape[1]]), M, "sqeuclidean")) / s for M, s in both]
         return np.asarray(np.mean(each, axis=0))
 
     def _probabilities(self, Z: FloatArray) -> FloatArray:
@@ -523,7 +519,7 @@ class SelfTrainedLDA(LeadingAxesEstimator):
     .. math:: \mu_c = \frac{\sum_i P_{ic} z_i}{\sum_i P_{ic}}, \qquad
               S = \frac1n \sum_{ic} P_{ic} (z_i - \mu_c)(z_i - \mu_c)^T
 
-    and the unlabelled rows are guessed anew, under the condition that every class gets its share of them
+    and the unlabelled rows are predicted again, under the condition that every class gets its share of them
     (:func:`balance`). The labelled rows keep their labels. Probabilities are averaged over several k.
 
     The rows are taken as they come: give columns of different units a common one first (a ``StandardScaler`` will
@@ -569,14 +565,14 @@ class SelfTrainedLDA(LeadingAxesEstimator):
     discriminants_: tuple[SoftLDA, ...] = field(init=False)
 
     def _fit_views(self, views: list[FloatArray], y: IntArray, found: ShareEstimate) -> dict[str, Any]:
-        return {"discriminants_": tuple(fit_self_trained(Z, y, self.n_rounds, found) for Z in views)}
+        return {"discriminants_": tuple(self_train(Z, y, self.n_rounds, found) for Z in views)}
 
     def _probabilities(self, Z: FloatArray) -> FloatArray:
         each = [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_]
         return np.asarray(np.mean(each, axis=0))
 
 
-def fit_self_trained(Z: FloatArray, y: IntArray, n_rounds: int, found: ShareEstimate) -> SoftLDA:
+def self_train(Z: FloatArray, y: IntArray, n_rounds: int, found: ShareEstimate) -> SoftLDA:
     """Return discriminants of centred rows Z (n, k), taught again and again by the guesses of the ones before.
 
     The codes y (n,) are -1 for unlabelled rows; every class has a labelled row, and shares as ``found``.

@@ -37,7 +37,7 @@ from isthmus.retrieval.rules import References
 
 # With more pairs than this nothing of their number is held, and blocks are the method in any case.
 MANY_PAIRS = 500_000
-# So many source rows, of each class its share, are kept to compare others with.
+# The number of source rows, stratified by class, that are kept to compare others with.
 REFERENCE_ROWS = 10_000
 # Coordinates of both domains together, at most: their second moments are one matrix.
 WIDEST = 8192
@@ -110,16 +110,12 @@ class MomentPairs(JointSpace):
     def of_pairs(cls, pairs: RowPairs, spaces: tuple[Space, Space], n_classes: int) -> MomentPairs:
         """Return few pairs for all pairs of rows in the coordinates of two spaces."""
         if pairs.layout.d > WIDEST:
-            raise InputError(
-                f"X_source: expected at most {WIDEST} coordinates of both domains together with rows in blocks, got "
-                f"{pairs.layout.d}; reduce them first."
-            )
+            got = f"{pairs.layout.d}; reduce them first"
+            raise InputError(f"X_source: expected at most {WIDEST} columns of both domains in blocks, got {got}.")
         moments = compute_pair_moments(pairs)
         points = moments.representative_pairs()
-        sides = [
-            DomainSpan(space, X, np.full(len(X), UNLABELLED), moments.mean[columns], np.nan, np.nan)
-            for space, X, columns in zip(spaces, points, pairs.layout.sides, strict=True)
-        ]
+        each, none = zip(spaces, points, pairs.layout.sides, strict=True), np.full(len(points[0]), UNLABELLED)
+        sides = [DomainSpan(space, X, none, moments.mean[columns], np.nan, np.nan) for space, X, columns in each]
         known = KnownPairs.in_order(len(points[0]))
         return cls(sides[0], sides[1], n_classes, known, many=pairs, moments=moments)
 
@@ -148,14 +144,11 @@ class BlockEstimator(MappedEstimator):
         kernels = dict(zip(DOMAINS, self._kernels(), strict=True))
         for name in ("source",) if pairs is None else DOMAINS:
             if not isinstance(kernels[name], Linear | Cosine | Landmarks):
-                raise InputError(
-                    f"{name}_kernel: expected a linear one, the cosine or Landmarks with {name} rows in blocks, got "
-                    f"{kernels[name]!r:.60}."
-                )
+                expected = f"linear, cosine or Landmarks with {name} rows in blocks"
+                raise InputError(f"{name}_kernel: expected {expected}, got {kernels[name]!r:.60}.")
             transformer = getattr(self, f"{name}_transformer")
             if transformer is not None:
-                got = f"{transformer!r:.60}"
-                raise InputError(f"{name}_transformer: expected None with {name} rows in blocks, got {got}.")
+                raise InputError(f"{name}_transformer: expected None with rows in blocks, got {transformer!r:.60}.")
 
     def _fit_blocks(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         if domains.pairs is None:
@@ -235,7 +228,7 @@ class PairMomentEstimator(BlockEstimator, MetricEstimator):
 
 def block_space(domain: Domain, kernel: Kernel, name: str) -> Space:
     """Return the coordinates of a domain of which a sample is known; landmarks are chosen there."""
-    check_magnitude(domain.X, name)  # what is asked of coordinates says nothing of the features of some kernels
+    check_magnitude(domain.X, name)  # coordinates of some kernels are bounded whatever the features are
     if isinstance(kernel, Linear | Cosine):
         return FeatureSpace(domain.X.shape[1], kernel)
     return span_of_kernel(domain, np.arange(1), kernel, mean=False, name=name).space

@@ -103,7 +103,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         return self
 
     def _call(self, method: str, X: Any, *others: Any) -> Any:
-        """Return what a method of the fitted system says of target rows, after a check of these."""
+        """Call a method of the fitted system with checked target rows."""
         check_is_fitted(self)
         rows = self._check_rows(self, X, reset=False)
         return getattr(self.estimator_, method)(rows, *others)
@@ -120,7 +120,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         return check_matrix(rows, "X")
 
     def _input_tags(self) -> Any:
-        """Return what holds of target rows."""
+        """Return the tags of target rows."""
         return self.estimator._input_tags("target") if isinstance(self.estimator, SklearnCompatible) else InputTags()
 
     def predict(self, X: Any) -> NDArray[Any]:

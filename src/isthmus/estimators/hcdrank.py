@@ -19,7 +19,7 @@ from isthmus.geometry.common_space import DOMAINS
 # Of the soft maximum of two eigenvalues, in units of the larger one: lowered step by step, each started twice.
 TEMPERATURES = np.repeat(10.0 ** -np.arange(1.0, 9.0), 2)
 # Of L-BFGS, at each temperature.
-STEPS = 1000
+OPTIONS = {"maxiter": 1000, "maxfun": 5000, "ftol": 1e-15, "gtol": 1e-12}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,8 @@ class CoupledRanking:
 
     def primal(self, A: FloatArray) -> float:
         """Return the objective at A (d, 2)."""
-        hinges = [
-            c * float(np.maximum(0.0, 1.0 - D @ a).sum())
-            for c, D, a in zip(self.costs, (self.source, self.target), A.T, strict=True)
-        ]
+        both = zip(self.costs, (self.source, self.target), A.T, strict=True)
+        hinges = [c * float(np.maximum(0.0, 1.0 - D @ a).sum()) for c, D, a in both]
         return sum(hinges) + self.weight * float(np.linalg.svd(A, compute_uv=False).sum() ** 2)
 
     def dual(self, x: FloatArray) -> float:
@@ -74,15 +72,8 @@ class CoupledRanking:
         for temperature in TEMPERATURES:
             # The temperature is relative to the larger singular value of where the last step ended.
             unit = temperature * float(np.linalg.norm(self._sums(most * t), 2) ** 2) or 1.0
-            found = minimize(
-                self._scaled_dual,
-                t,
-                args=(most, unit),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=[(0.0, 1.0)] * len(most),
-                options={"maxiter": STEPS, "maxfun": 5 * STEPS, "ftol": 1e-15, "gtol": 1e-12},
-            )
+            arguments: Any = {"args": (most, unit), "bounds": [(0.0, 1.0)] * len(most), "options": OPTIONS}
+            found = minimize(self._scaled_dual, t, jac=True, method="L-BFGS-B", **arguments)
             t = np.clip(found.x, 0.0, 1.0)
             A = self._smooth(most * t, unit)[2]
             bound, best = max(bound, self.dual(most * t)), min(best, (A, self.primal(A)), key=lambda pair: pair[1])
@@ -91,7 +82,7 @@ class CoupledRanking:
         return best[0], best[1], max(best[1] - bound, 0.0)
 
     def _scaled_dual(self, t: FloatArray, most: FloatArray, unit: float) -> tuple[float, FloatArray]:
-        """Return what is minimised, of multipliers in units of their bounds."""
+        """Return the objective and its gradient for multipliers in units of their bounds."""
         value, gradient, _ = self._smooth(most * t, unit)
         return value, most * gradient
 
@@ -122,7 +113,7 @@ class HCDRank(TwoDomainEstimator):
 
     **It ranks, and is no metric**: :meth:`rank` orders rows of either domain. :meth:`predict` is ours: the grade
     whose labelled rows of that domain have the nearest mean score. Classes are grades in their sorted order. In a
-    direct sum of different features only the two norms would be coupled, so equal features are asked for.
+    direct sum of different features only the two norms would be coupled, so equal features are required.
 
     From memory of the paper (B. Wang, J. Tang, W. Fan, S. Chen, Z. Yang and Y. Liu, *Heterogeneous cross domain
     ranking in latent space*, CIKM 2009), which has queries, within which rows are compared; here a domain is one
@@ -135,7 +126,7 @@ class HCDRank(TwoDomainEstimator):
     target_cost : float
         c > 0, of the target's preferences against the source's.
     n_preferences : int
-        At most so many preferences of either domain are learned from, drawn at random where there are more.
+        The maximum number of preferences of either domain, drawn at random where there are more.
     tol : float
         The gap, as a part of the objective.
     random_state : int, Generator, RandomState or None

@@ -84,7 +84,7 @@ def fit_machine(
 
 
 def _rows_of_sum(X: Matrix, Y: Matrix, kernels: tuple[Kernel, Kernel]) -> tuple[Matrix, dict[str, Any]]:
-    """Return what libsvm is given, and how it is to take it.
+    """Return the rows or Gram matrix for libsvm, and its kernel options.
 
     Two RBF kernels are one on rows that have a coordinate more, along which the domains are far apart; two linear
     ones are the linear kernel of [x; 0] and [0; y]. libsvm then computes what it needs. For other kernels their

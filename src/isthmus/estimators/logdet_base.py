@@ -32,7 +32,7 @@ from isthmus.solvers.result import Callback, Result, Solver, TracePoint
 
 # Rows nearer than this (squared, over pooled_variance) count as equal: its square is lost in rounding.
 EQUAL = 1e-8
-# Nor are rows told apart that differ by no more than this part of their length.
+# Rows that differ by no more than this part of their length count as equal, too.
 ROUNDING = 16.0 * np.finfo(np.float64).eps
 # The automatic bounds, in units of the spread of the domains.
 UPPER, LOWER = 0.5, 1.5
@@ -87,7 +87,7 @@ def make_label_pairs(
 def make_label_problem(
     rows: FloatArray, pairs: tuple[Pairs, ...], weigh: Callable[[int], float], alignment: MeanAlignment | None = None
 ) -> tuple[LogDetProblem, float]:
-    """Return the problem of pairs of weight one, each with the weight of one of so many instead, and that weight."""
+    """Return the problem of pairs whose weights are scaled by ``weigh`` of their number, and that factor."""
     weight = weigh(sum(int((block.weight > 0.0).sum()) for block in pairs))
     weighted = tuple(replace(block, weight=weight * block.weight) for block in pairs)
     return LogDetProblem(rows, weighted, alignment), weight
@@ -128,11 +128,7 @@ def drop_coincident_pairs(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pa
         hopeless += int(equal.sum())
         kept.append(replace(pairs, weight=np.where(equal, 0.0, pairs.weight)) if equal.any() else pairs)
     if hopeless:
-        warn(
-            f"{hopeless} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell apart; "
-            "they are left out.",
-            UserWarning,
-        )
+        warn(f"{hopeless} pair(s) of equal rows have different labels; they are left out.", UserWarning)
     return tuple(kept)
 
 
@@ -198,7 +194,7 @@ class WarmStart:
     takes_blocks: bool
 
     def __call__(self, problem: Any, *spaces: Space) -> FloatArray | None:
-        """Return a factor of a metric, or multipliers; None where neither can be told."""
+        """Return a factor of a metric, or multipliers; None where neither can be carried over."""
         start = self.factor(*spaces) if self.takes_blocks and spaces and self._by_blocks(problem) else None
         written_out = isinstance(problem, LogDetProblem) and isinstance(self.result.problem, LogDetProblem)
         return self.multipliers(problem) if start is None and written_out else start
@@ -316,14 +312,12 @@ def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
     if isinstance(solver, str):
         return SOLVERS[check_choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
     if isinstance(solver, type) or not hasattr(solver, "solve"):
-        raise InputError(
-            f'solver: expected "newton", "dual", "blocks", "bregman" or an object with solve(), got {solver!r}.'
-        )
+        raise InputError(f"solver: expected one of {', '.join(SOLVERS)} or an object with solve(), got {solver!r}.")
     return solver
 
 
 def gap_callback(progress: Progress, goal: float) -> Callback | None:
-    """Return a callback that reports how far the certified gap is from its goal; None where nobody listens.
+    """Return a callback that reports how far the certified gap is from its goal; None where none is shown.
 
     The fraction of the work is that of the powers of ten between the first finite gap and the goal: the time left is
     that of a gap which goes on falling at the same rate. Newton steps end sooner.
@@ -366,7 +360,7 @@ class LogDetParameters:
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
 
     def _pair_weight(self, n_pairs: int) -> float:
-        """Return the weight of one of so many pairs: a number, or "auto", a total that all pairs share."""
+        """Return the weight of each of ``n_pairs`` pairs: a number, or for "auto" its share of a total."""
         return as_weight(self.pair_weight, "pair_weight", self.automatic_weight / max(n_pairs, 1))
 
 
@@ -384,7 +378,7 @@ class LogDetEstimator(MetricEstimator, LogDetParameters):
         return {**super()._fit_data(data, settings), "_training_data": data}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and pickled: not the rows of the fit, which may be many, and are the caller's."""
+        """Return the state for copies and pickles, without the caller's rows, of which there may be many."""
         return {name: value for name, value in super().__getstate__().items() if name != "_training_data"}
 
     def update(
@@ -434,10 +428,8 @@ class LogDetEstimator(MetricEstimator, LogDetParameters):
         check_is_fitted(self, "classes_")
         settings, before = self._validate(), getattr(self, "_training_data", None)
         if before is None:
-            raise InputError(
-                f"update: expected {type(self).__name__} with the rows of its fit, got a copy without them, as from "
-                "a file; fit it to all rows."
-            )
+            got = "a copy without them, such as from a file; fit it to all rows"
+            raise InputError(f"update: expected {type(self).__name__} with the rows of its fit, got {got}.")
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
             self._check_more(domain, X)
         X_source, y_source = before.with_more("source", X_source, y_source)

@@ -35,7 +35,7 @@ from isthmus.retrieval.rules import (
 Both = tuple[FloatArray, FloatArray]
 # A common space, and further attributes to set by name.
 Learned = tuple[CommonSpace, dict[str, Any]]
-# Rows whose full table of distances is computed at once where only its diagonal is asked for.
+# Rows whose full table of distances is computed at once where only its diagonal is needed.
 PAIR_BLOCK = 128
 
 
@@ -88,7 +88,7 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
             check_number(self.n_components, "n_components", low=1, whole=True)
 
     def _size(self, usual: int, most: int) -> int:
-        """Return how many directions to keep: as many as the parameter says, else as usual."""
+        """Return the number of directions to keep: the parameter, or by default ``usual``."""
         if self.n_components is None:
             return min(usual, most)
         if self.n_components > most:
@@ -148,7 +148,7 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
         return made_of, decision_rule(self.rule, chosen, self.n_neighbors, n_classes)
 
     def _decide(self, X: Any, domain: str, method: str) -> NDArray[Any]:
-        """Return what the rule, as the parameters now have it, says of rows."""
+        """Apply a method of the decision rule, as the parameters now define it, to rows."""
         partitions = as_partitions(X)
         points: Any = self._points(X, domain) if partitions is None else None
         # Rules are made again only where parameters have changed since: set_params after fit needs no other fit.
@@ -337,6 +337,6 @@ def centred_space(joint: JointSpace, maps: Both, means: Both, parts: tuple[int, 
 
 
 def _decide(points: FloatArray, rule: DecisionRule, method: str, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return what a method of a rule says of points; classes for "predict"."""
+    """Apply a method of a rule to points; return classes for "predict"."""
     found = getattr(rule, method)(points)
     return np.asarray(classes[found] if method == "predict" else found)

@@ -84,13 +84,10 @@ def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]
     paired, labelled = omega > 0.0, block.weight > 0.0
     apart = np.where(paired, 0.0, np.outer(omega.sum(axis=1), omega.sum(axis=0)))
     apart *= omega.sum() / (apart.sum() or 1.0)  # no two objects differ where one point is paired with all others
-    return Pairs(
-        block.left,
-        block.right,
-        np.where(paired, 1.0, np.where(labelled, block.sign, -1.0)),
-        np.where(paired, omega, np.where(labelled, block.weight, apart)),
-        np.where(paired, bounds[0], np.where(labelled, block.bound, bounds[1])),
-    )
+    sign = np.where(paired, 1.0, np.where(labelled, block.sign, -1.0))
+    weight = np.where(paired, omega, np.where(labelled, block.weight, apart))
+    bound = np.where(paired, bounds[0], np.where(labelled, block.bound, bounds[1]))
+    return Pairs(block.left, block.right, sign, weight, bound)
 
 
 def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> tuple[tuple[Pairs, ...], IntArray]:
@@ -128,7 +125,7 @@ def span_used_rows(joint: JointSpace, used: IntArray, *, mean: bool) -> FloatArr
 
 
 def is_large(joint: JointSpace) -> bool:
-    """Return whether pairs should not be written out: there are many, and each pair of rows can be told apart.
+    """Return whether pairs should be summed in blocks: there are many, and no two rows of a pair coincide.
 
     Across domains two rows are equal at the start only where both are zero.
     """
@@ -302,16 +299,14 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
         }
         for name, (possible, expected) in wanted.items():
             if not possible:
-                got = f"{getattr(self, name)!r}"
-                raise InputError(f"{name}: expected {expected} with source rows in blocks, got {got}.")
+                value = getattr(self, name)
+                raise InputError(f"{name}: expected {expected} with source rows in blocks, got {value!r}.")
 
     def _joint_blocks(self, rows: Rows, target: Domain, n_classes: int, *, mean: bool = True) -> ManyRows:
         joint = super()._joint_blocks(rows, target, n_classes, mean=mean)
         if joint.found.zeros and not joint.target.points.any(axis=1).all():
-            raise InputError(
-                f"X_target: expected no labelled row of zeros, as {joint.found.zeros} source row(s) are zero too and "
-                "no metric tells them apart, got one."
-            )
+            got = f"one, and {joint.found.zeros} source row(s) of zeros, which no metric tells apart"
+            raise InputError(f"X_target: expected no labelled row of zeros, got {got}.")
         return joint
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
@@ -320,7 +315,7 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
         spaces = joint.source.space, joint.target.space
-        # Axes of n rows in a space of so many dimensions: no more than either.
+        # No more axes than rows or dimensions.
         most = min(domains.source.shape[0] + domains.target.shape[0], sum(space.dimension for space in spaces))
         k = self._size(most, most)
         if joint.pairs is None:
@@ -377,8 +372,8 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
             find_axes(side.points[numbers], f"pairs: expected {name}")
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
         across, *within = (make_label_block(joint.y, run, by_label) for run in self._runs(joint))
-        asked = drop_coincident_pairs(rows, [add_known_pairs(across, known, bounds), *within])
-        blocks, used = drop_unused_rows(asked, len(rows), pair_weight)
+        distinct = drop_coincident_pairs(rows, [add_known_pairs(across, known, bounds), *within])
+        blocks, used = drop_unused_rows(distinct, len(rows), pair_weight)
         maps, alignment = span_used_rows(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
             slack, total = self._slack(joint.spread), float(known.weights.sum())

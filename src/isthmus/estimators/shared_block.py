@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from isthmus._core.threads import cap_methods
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, as_dense, check_number, is_sparse
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.data.shared_columns import find_common_columns
 from isthmus.estimators.base import TrainingData, warn_about_data
@@ -49,9 +49,8 @@ DENSE = 0.1
 BothWays = tuple[FloatArray, FloatArray]
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SharedBlock:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedBlock(ShortRepr):
     """What rows of both domains have in common, as points: standardized numbers, and terms of texts.
 
     The terms of a row weigh (1 + log count) · idf. Their signed weights are added up in fewer columns, which keeps
@@ -138,8 +137,7 @@ def own_columns(X: Matrix, places: IntArray, n_terms: int) -> Matrix:
 
 
 @cap_methods
-@short_repr
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SharedSpace(CommonSpace):
     """A learned common space with the points of a shared block next to its own.
 
@@ -309,7 +307,7 @@ def fit_logit(scores: Sequence[BothWays], partners: tuple[IntArray, IntArray]) -
 def choose_blocks(
     scores: Sequence[BothWays], partners: tuple[IntArray, IntArray]
 ) -> tuple[FloatArray, dict[int, float]]:
-    """Return the weights of learned scores and of blocks, zero where a block tells nothing, and likelihood ratios.
+    """Return the weights of learned scores and of blocks, zero for uninformative blocks, and likelihood ratios.
 
     Blocks are left out, the weakest first, until the likelihood ratio of every one that is left exceeds
     :data:`LEAST_RATIO`. The ratio of a block is that against leaving it out, at the time when that was decided.
@@ -405,10 +403,8 @@ class SharedFeatureUnion(MetricEstimator):
         system = self._system()
         learns = isinstance(system, MetricEstimator) and not isinstance(system, SharedFeatureUnion)
         if not (learns and system.takes_pairs and system.source_transformer is system.target_transformer is None):
-            raise InputError(
-                "estimator: expected a system that learns a metric from pairs, without transformers (those are the "
-                f"union's), got {system!r:.60}."
-            )
+            expected = "a system without transformers that learns a metric from pairs"
+            raise InputError(f"estimator: expected {expected}, got {system!r:.60}.")
         return system._validate()
 
     def _system(self) -> Any:
@@ -440,7 +436,7 @@ class SharedFeatureUnion(MetricEstimator):
         Points are wide, and all rows of a table of texts would be most of a model file.
         """
         pairs = domains.pairs
-        assert pairs is not None  # fit asked for them
+        assert pairs is not None  # fit has checked this
         source, target = (
             domain if len(domain.labelled) else Domain(domain.X[rows], domain.y[rows])
             for domain, rows in ((domains.source, np.unique(pairs.source)), (domains.target, np.unique(pairs.target)))
@@ -458,7 +454,7 @@ class SharedFeatureUnion(MetricEstimator):
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         inner, columns = settings
         system, pairs = self._system(), domains.pairs
-        assert pairs is not None  # fit asked for them
+        assert pairs is not None  # fit has checked this
         own = self._strip_domains(domains, columns)
         learned, attributes = system._fit_joint(own, joint, inner)
         block = SharedBlock.of(domains, columns, int(self.n_terms), int(self.n_projections))

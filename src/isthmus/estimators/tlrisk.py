@@ -89,7 +89,7 @@ class TLRisk(TargetClassifier):
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         pairs = domains.pairs
-        assert pairs is not None  # fit asked for them
+        assert pairs is not None  # fit has checked this
         for name, domain in (("X_source", domains.source), ("X_target", domains.target)):
             check_non_negative(domain.X, name)
         if not len(domains.source.labelled):

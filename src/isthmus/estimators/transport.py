@@ -91,14 +91,12 @@ class TransductiveEstimator(TargetClassifier):
         largest = float(np.abs(self._fit_rows).max(initial=0.0))
         new = int((np.abs(X - self._fit_rows[found]).max(axis=1, initial=0.0) > SAME * largest).sum())
         if new:
-            raise InputError(
-                f"X: expected target rows of the fit, as {type(self).__name__} has no map for others, got {new} new."
-            )
+            raise InputError(f"X: expected target rows of the fit for {type(self).__name__}, got {new} new ones.")
         return found
 
 
 def label_costs(domains: TwoDomains) -> FloatArray:
-    """Return what it costs (n_s, n_t) that a source row goes to a target row: 0 in its class, 1 in another.
+    """Return the costs (n_s, n_t) between source and target rows: 0 within a class, 1 between classes.
 
     Of a row without a label it is what a class at random would cost, 1 - 1/C.
     """
@@ -253,7 +251,7 @@ class COOT(TransductiveEstimator):
 
 
 def relations(X: FloatArray, keys: FloatArray, temperature: float) -> FloatArray:
-    r"""Return how near rows (n, d) are to key points (k, d), as distributions (n, k).
+    r"""Return the distributions (n, k) of rows (n, d) over key points (k, d), by their distances.
 
     .. math:: R_{ij} \propto \exp(-\|x_i - k_j\|^2 / (\tau m)), \quad m = \max \|x - x'\|^2
 
@@ -429,11 +427,9 @@ class KPGRL(TargetClassifier):
         classifier = LinearSVC(random_state=0).fit(np.vstack([Y[known], moved]), y)
         warn_about_data(domains)
         if error > self.tol:
-            warn(
-                f"KPGRL: stopped after {n_iter} iterations with {error:.1e} of the mass in wrong rows "
-                f"(goal {self.tol:.0e}); a larger regularization converges sooner.",
-                ConvergenceWarning,
-            )
+            missed = f"{error:.1e} of the mass is in wrong rows (goal {self.tol:.0e})"
+            remedy = "a larger regularization converges sooner"
+            warn(f"KPGRL: {missed} after {n_iter} iterations; {remedy}.", ConvergenceWarning)
         return {"classifier_": classifier, "plan_error_": error, "n_iter_": n_iter}
 
     def _plan(
@@ -443,10 +439,8 @@ class KPGRL(TargetClassifier):
         known, ys = domains.target.labelled, domains.source.y
         means = np.stack([X[ys == c].mean(axis=0) for c in domains.target.y[known]])
         keys = means, Y[known]
-        R = [
-            relations(np.vstack([key, rows]), key, self.temperature)
-            for key, rows in zip(keys, (X, Y[free]), strict=True)
-        ]
+        both = zip(keys, (X, Y[free]), strict=True)
+        R = [relations(np.vstack([key, rows]), key, self.temperature) for key, rows in both]
         cost = jensen_shannon(*R)
         k, largest = len(known), float(cost.max())
         return sinkhorn(cost[k:, k:] / (largest or 1.0), self.regularization, self.tol, self.max_iter, weights)

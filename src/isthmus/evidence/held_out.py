@@ -35,6 +35,8 @@ ROUNDING = 1e-14
 LARGEST = 1e9
 # The scores (q, g) of some queries, by their numbers, with every row of the gallery.
 Score: TypeAlias = Callable[[IntArray], FloatArray]
+# The rows of either collection in the columns that both have.
+SharedRows: TypeAlias = tuple[Matrix, Matrix] | None
 
 
 @runtime_checkable
@@ -54,7 +56,7 @@ class Answer(Protocol):
         """The measurements behind the conclusion."""
 
 
-def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:
+def wilson_interval(hits: float, n: int) -> tuple[float, float]:
     r"""Return Wilson's interval for the share of hits among n.
 
     .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}, \qquad p = \text{hits} / n
@@ -65,9 +67,9 @@ def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:
     >>> round(low, 3), round(high, 3)
     (0.596, 0.982)
     """
-    p, z2 = hits / n, z**2 / n
+    p, z2 = hits / n, Z**2 / n
     centre = (p + z2 / 2.0) / (1.0 + z2)
-    half = z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
+    half = Z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
     # The interval contains p on paper; rounding must not exclude it.
     return min(p, max(0.0, float(centre - half))), max(p, min(1.0, float(centre + half)))
 
@@ -169,9 +171,7 @@ class SharedBaseline:
     recall: float | None = None
 
     @classmethod
-    def measure(
-        cls, shared: tuple[Matrix, Matrix] | None, pairs: IntArray, known: IntArray | None = None
-    ) -> SharedBaseline:
+    def measure(cls, shared: SharedRows, pairs: IntArray, known: IntArray | None = None) -> SharedBaseline:
         """Search held-out pairs (n, 2) by the cosine of shared columns, among rows that no known pair has."""
         columns = 0 if shared is None else int(shared[0].shape[1])
         if shared is None or not len(pairs):
@@ -275,11 +275,7 @@ class HeldOutPairs:
 
 
 def search_held_out_pairs(
-    fit: Callable[[IntArray], Any],
-    X_source: Matrix,
-    X_target: Matrix,
-    pairs: IntArray,
-    shared: tuple[Matrix, Matrix] | None = None,
+    fit: Callable[[IntArray], Any], X_source: Matrix, X_target: Matrix, pairs: IntArray, shared: SharedRows = None
 ) -> HeldOutPairs | None:
     """Search a third of the pairs by a model of the others; None where they are too few, or the model can't search.
 

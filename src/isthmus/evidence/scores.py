@@ -15,6 +15,7 @@ from isthmus._core.validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    ShortRepr,
     as_dense,
     as_labels,
     check_length,
@@ -22,7 +23,6 @@ from isthmus._core.validation import (
     check_number,
     is_sparse,
     is_unlabelled,
-    short_repr,
 )
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.exceptions import InputError
@@ -81,9 +81,8 @@ def score_predictions(y_true: Any, y_predicted: Any, name: str, of: str) -> floa
     return float(np.mean(_equal(true, predicted)))
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class ClassScores:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassScores(ShortRepr):
     """Accuracy, confusion matrix, and recall and precision per class of some predictions.
 
     Parameters
@@ -164,9 +163,8 @@ def score_classes(
     return ClassScores(tuple(place), confusion, correct)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Reliability:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reliability(ShortRepr):
     """The curve of a calibration: rows by the probability that was claimed for them, in bins of equal width.
 
     Parameters
@@ -308,9 +306,7 @@ def _retrieval(distances: Any, y_queries: Any, y_references: Any) -> tuple[Float
     """Return distances and the mask of relevant references, for the queries that have a relevant one."""
     D = check_matrix(distances, "distances")
     if is_sparse(D):
-        raise InputError(
-            "distances: expected a dense array, got a sparse one, whose empty cells would be distances of 0."
-        )
+        raise InputError("distances: expected a dense array, got a sparse one; its empty cells would be zeros.")
     queries, references = as_labels(y_queries, "y_queries"), as_labels(y_references, "y_references")
     check_length(queries, D.shape[0], "y_queries", "the rows of distances")
     check_length(references, D.shape[1], "y_references", "the columns of distances")

@@ -15,16 +15,7 @@ from sklearn.metrics import pairwise
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._core.threads import cap_methods
-from isthmus._core.validation import (
-    FloatArray,
-    IntArray,
-    Matrix,
-    check_choice,
-    check_matrix,
-    check_number,
-    short_repr,
-    show_value,
-)
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, check_choice, check_matrix, check_number
 from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import FeatureSpace, Space
 
@@ -38,9 +29,8 @@ QUERY_BLOCK = 1024
 
 
 @cap_methods
-@short_repr
-@dataclass(frozen=True, eq=False)
-class CommonSpace:
+@dataclass(frozen=True, eq=False, repr=False)
+class CommonSpace(ShortRepr):
     r"""Two linear maps into one space, where rows of two domains are compared.
 
     .. math::
@@ -232,7 +222,7 @@ class CommonSpace:
 def two_names(domains: Any, *, across: bool = False) -> tuple[str, str]:
     """Check and return two names of domains; ``across`` for those of both, in either order."""
     if not isinstance(domains, tuple | list) or len(domains) != 2:
-        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {show_value(domains)}.")
+        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r:.60}.")
     first, second = (check_choice(domain, "domains", DOMAINS) for domain in domains)
     if across and first == second:
         raise InputError(f"domains: expected one source and one target, got {domains!r}.")

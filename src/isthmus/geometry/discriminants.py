@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
@@ -92,6 +92,8 @@ SMOOTHING = 3.0
 # Rows that are added to the counts of each class; and per class, at which shares are bound half as much as may be.
 ADDED_ROWS, HALF_BOUND = 1.0, 2.0
 LEAST_STRICTNESS = 0.5
+# Labelled and unlabelled rows, in one or several sets of coordinates.
+Views: TypeAlias = Sequence[tuple[FloatArray, FloatArray]]
 # Shares count as unequal where counts deviate from equal ones by more, in variances: this, and the second over labels
 # per class and √C, because few held-out labels, and few classes, make deviations vary. By development seeds, equal
 # shares have about 0.45, and with 3 labels per class one in ten has more than 1.2.
@@ -106,7 +108,7 @@ class ShareEstimate:
     strictness: float = 1.0
 
 
-def infer_shares(views: Sequence[tuple[FloatArray, FloatArray]], codes: IntArray) -> ShareEstimate:
+def infer_shares(views: Views, codes: IntArray) -> ShareEstimate:
     r"""Estimate the shares of the classes among unlabelled rows, from how labelled rows are confused.
 
     Nearest rows and nearest means, of the labels alone, predict class k for :math:`q_k` of n unlabelled rows, and
@@ -163,17 +165,15 @@ def infer_shares(views: Sequence[tuple[FloatArray, FloatArray]], codes: IntArray
     return ShareEstimate(pi, LEAST_STRICTNESS + (1.0 - LEAST_STRICTNESS) * bound)
 
 
-def _count_predictions(
-    L: FloatArray, codes: IntArray, U: FloatArray, fold: IntArray
-) -> tuple[FloatArray, FloatArray]:
+def _count_predictions(L: FloatArray, y: IntArray, U: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the predicted classes of unlabelled rows (C,) and of held-out labelled ones (C, C), counted."""
-    C = int(codes.max()) + 1
+    C = int(y.max()) + 1
     M = np.zeros((C, C))
     for k in np.unique(fold):
         out = fold == k
-        for called in _predict_nearest(L[~out], codes[~out], L[out]):
-            np.add.at(M, (codes[out], called), 0.5)
-    q = sum(np.bincount(called, minlength=C) for called in _predict_nearest(L, codes, U))
+        for called in _predict_nearest(L[~out], y[~out], L[out]):
+            np.add.at(M, (y[out], called), 0.5)
+    q = sum(np.bincount(called, minlength=C) for called in _predict_nearest(L, y, U))
     return 0.5 * np.asarray(q, dtype=np.float64), M
 
 
@@ -232,11 +232,7 @@ def floor_shares(shares: FloatArray) -> FloatArray:
 
 
 def choose_shares(
-    shares: str | FloatArray,
-    ys: IntArray,
-    classes: NDArray[Any],
-    views: Sequence[tuple[FloatArray, FloatArray]],
-    codes: IntArray,
+    shares: str | FloatArray, ys: IntArray, classes: NDArray[Any], views: Views, codes: IntArray
 ) -> ShareEstimate:
     """Return the shares of the classes that have a label, by a checked parameter ``shares``.
 

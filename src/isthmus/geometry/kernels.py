@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise, pairwise_distances_argmin
 
 from isthmus._core.linalg import pivoted_cholesky, squared_norms
-from isthmus._core.validation import FloatArray, Matrix, check_choice, check_number, is_sparse, short_repr
+from isthmus._core.validation import FloatArray, Matrix, ShortRepr, check_choice, check_number, is_sparse
 from isthmus.exceptions import InputError
 
 __all__ = ["RBF", "Cosine", "Kernel", "Landmarks", "Laplacian", "Linear", "OnLandmarks", "Polynomial", "Precomputed"]
@@ -257,9 +257,8 @@ LOOKED_AT = 20
 KMEANS_STEPS = 5
 
 
-@short_repr
-@dataclass(frozen=True)
-class OnLandmarks(Kernel):
+@dataclass(frozen=True, repr=False)
+class OnLandmarks(ShortRepr, Kernel):
     """A kernel with chosen landmarks: the result of :meth:`Landmarks.resolve`.
 
     Parameters

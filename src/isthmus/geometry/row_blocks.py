@@ -90,7 +90,7 @@ def _check_finite(mean: FloatArray, name: str) -> None:
         raise InputError(f"{name}: expected finite numbers without NaN or inf, got NaN or inf.")
 
 
-def compute_moments(rows: Rows, n_classes: int, name: str = "X_source") -> Moments:
+def compute_moments(rows: Rows, n_classes: int) -> Moments:
     """Compute the moments of all rows, in two passes.
 
     Examples
@@ -101,13 +101,13 @@ def compute_moments(rows: Rows, n_classes: int, name: str = "X_source") -> Momen
     (array([2., 8.]), array([4.]), array([8.67]))
     """
     if not rows.n:
-        raise InputError(f"{name}: expected at least 1 row(s), got 0.")
+        raise InputError("X_source: expected at least 1 row(s), got 0.")
     with np.errstate(over="ignore", invalid="ignore"):
         sums, counts, zeros, sparse = rows.total(partial(_sum_classes, n_classes))
         mean = sums.sum(axis=0) / rows.n
-        _check_finite(mean, name)
+        _check_finite(mean, "X_source")
         (squares,) = rows.total(partial(_sum_deviations, mean))
-        check_moments(mean, squares / rows.n, name)
+        check_moments(mean, squares / rows.n, "X_source")
     means, variances = sums / np.maximum(counts, 1.0)[:, None], np.maximum(squares, 0.0) / rows.n
     return Moments(counts.astype(np.intp), means, variances, int(zeros), bool(sparse))
 
@@ -151,23 +151,20 @@ class StackedColumns:
 
     def __getitem__(self, rows: Any) -> Matrix:
         """Return some rows."""
-        parts = [
-            table[rows if chosen is None else chosen[rows]]
-            for table, chosen in zip(self.tables, self.numbers, strict=True)
-        ]
+        both = zip(self.tables, self.numbers, strict=True)
+        parts = [table[rows if chosen is None else chosen[rows]] for table, chosen in both]
         return stack_columns(*parts, spaces=self.spaces)
 
 
 def width(table: Any, space: Space | None) -> int:
-    """Return how many coordinates the rows of a table have."""
+    """Return the number of coordinates of the rows of a table."""
     return int(table.shape[1]) if space is None else space.dimension
 
 
 def stack_columns(*parts: Matrix, spaces: Sequence[Space | None]) -> Matrix:
     """Stack the columns of blocks: sparse where all blocks, but for single columns, are."""
-    blocks: list[Any] = [
-        part if space is None else space.coordinates(part) for part, space in zip(parts, spaces, strict=True)
-    ]
+    both = zip(parts, spaces, strict=True)
+    blocks: list[Any] = [part if space is None else space.coordinates(part) for part, space in both]
     if all(is_sparse(block) or block.shape[1] == 1 for block in blocks) and is_sparse(blocks[0]):
         return sp.hstack(blocks, format="csr")
     return np.hstack([block.toarray() if is_sparse(block) else block for block in blocks])

@@ -31,7 +31,7 @@ from scipy.stats import rankdata, spearmanr
 from sklearn.preprocessing import normalize
 
 from isthmus._core.linalg import PrincipalAxes, normalize_rows, principal_axes, squared_norms
-from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, ShortRepr, as_dense, is_sparse
 from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace, top_k
@@ -69,7 +69,7 @@ NO_PARTNER = -50.0
 LEADING = (8, 16, 24, 40)
 # Similarities to the nearest 20 rows are compared one by one, those further down at about 100 places.
 NEAREST, PLACES = 20, 100
-# With more pairs of rows than this, they are also compared by what surrounds them: of so many, too many look alike.
+# With more pairs of rows than this, their neighbours are compared too: too many rows are similar by chance.
 MANY_PAIRS = 10_000_000
 # Sizes of surroundings, and that of which deviations count too; how often those of surroundings are looked at.
 SURROUNDINGS, DEVIATING, STEPS = (5, 15, 50), 15, 2
@@ -492,9 +492,8 @@ def find_best(scores: Scores | FloatArray, hide: float = 0.0, rng: Generator | N
     return Best(j, i, score, highest)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Background:
+@dataclass(frozen=True, eq=False, repr=False)
+class Background(ShortRepr):
     """Points of either domain against which hubness is measured.
 
     They are rows of the fit, so that a row's rank does not depend on which other rows are searched at the same time.
@@ -513,12 +512,12 @@ class Background:
         return cls(*parts)
 
     def hubs(self, space: CommonSpace, points: FloatArray, domain: str) -> FloatArray:
-        """Return how near each point is to a domain as a whole."""
+        """Return the hubness of each point: its mean similarity to the nearest rows of a domain."""
         return hub_scores(space, points, self.source if domain == "source" else self.target)
 
 
 def hub_scores(space: Any, points: FloatArray, others: FloatArray) -> FloatArray:
-    """Return how near each point (m,) is to the other domain: the mean of its ten best scores there.
+    """Return the hubness (m,) of points: the mean of the ten best scores in the other domain.
 
     ``space`` is a common space, or the measure of an index.
     """
@@ -694,14 +693,9 @@ def _of_features(X: Matrix) -> list[FloatArray]:
     first, second = total(size), total(squares) + 1e-300
     fourth = total(squares.multiply(squares) if is_sparse(X) else squares**2) + 1e-300
     popularity = np.asarray(squares.sum(axis=0)).ravel() / (float(squares.sum()) or 1.0)
-    top: Any = size.max(axis=1)
+    popular, top = np.asarray(squares @ popularity).ravel(), size.max(axis=1)
     peak = np.asarray(top.toarray() if is_sparse(top) else top).ravel()
-    return [
-        first**2 / second,
-        second**2 / fourth,
-        np.asarray(squares @ popularity).ravel() / second,
-        peak / np.sqrt(second),
-    ]
+    return [first**2 / second, second**2 / fourth, popular / second, peak / np.sqrt(second)]
 
 
 def graph_distances(distances: FloatArray, share: float) -> FloatArray:
@@ -739,7 +733,7 @@ def graph_distances(distances: FloatArray, share: float) -> FloatArray:
 
 
 def _link_neighbours(distances: FloatArray, k: int) -> BoolArray:
-    """Return which rows are linked (n, n): one is among the k nearest of the other."""
+    """Return the adjacency (n, n) of rows of which one is among the k nearest of the other."""
     n = len(distances)
     linked = np.zeros((n, n), dtype=bool)
     np.put_along_axis(linked, np.argpartition(distances, k, axis=1)[:, : k + 1], True, axis=1)

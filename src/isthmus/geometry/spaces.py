@@ -27,7 +27,7 @@ from isthmus._core.linalg import (
     principal_axes,
     squared_norms,
 )
-from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, ShortRepr, as_dense, is_sparse
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.kernels import (
@@ -71,9 +71,8 @@ class FeatureSpace:
         return np.eye(self.n_features)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class KernelSpace:
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelSpace(ShortRepr):
     r"""The span of anchors under a kernel: :math:`c(x) = L^{-1} k(\text{anchors}, x)`.
 
     Parameters
@@ -266,7 +265,7 @@ def span_of_kernel(
     complete = outside == "zero" or isinstance(kernel, Precomputed)
     if every_row or complete or len(rows) == n:
         return _span_all_rows(X, domain.y, rows, kernel, complete, centre, name)
-    span = _span_rows_and_mean if mean else _span_rows
+    span = _span_with_mean if mean else _span_rows
     return span(X, domain.y, rows, kernel, centre)
 
 
@@ -288,9 +287,7 @@ def _span_rows(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: F
     return DomainSpan(space, C, y[rows], np.full(C.shape[1], np.nan), np.nan, np.nan)
 
 
-def _span_rows_and_mean(
-    X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None
-) -> DomainSpan:
+def _span_with_mean(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None) -> DomainSpan:
     """Return the span of the training rows and the mean of all rows, which is an element of feature space."""
     m, R = len(rows), X[rows]
     if isinstance(kernel, Linear):  # here the mean can be written as a row

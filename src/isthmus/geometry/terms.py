@@ -31,7 +31,8 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 NOT_WORD = re.compile(r"[\W_]")
 # The least length of a word with a digit that is an identifier, such as a model number.
 LEAST_IDENTIFIER = 3
-Analyzer = Callable[[str], list[str]]
+# A function that splits a text, or the least and the largest n of character n-grams.
+Analyzer = Callable[[str], list[str]] | tuple[int, int]
 
 
 def split_identifiers(text: str) -> list[str]:
@@ -87,14 +88,9 @@ class TermRows:
 
     @classmethod
     def of(
-        cls,
-        source: Sequence[str],
-        target: Sequence[str],
-        analyzer: Analyzer | tuple[int, int],
-        *,
-        drop_one_sided: bool = False,
+        cls, source: Sequence[str], target: Sequence[str], analyzer: Analyzer, *, drop_one_sided: bool = False
     ) -> TermRows:
-        """Weigh the terms of texts: those of an analyzer, or all runs of so many characters within words.
+        """Weigh the terms of texts: those of an analyzer, or character n-grams within words.
 
         With ``drop_one_sided``, terms that several texts of one collection have and none of the other do not count.
         """
@@ -149,7 +145,7 @@ class TermRows:
         return nearest_pairs(X, Y, k)
 
 
-def _count_terms(texts: Sequence[str], analyzer: Analyzer | tuple[int, int]) -> tuple[Any, IntArray, int]:
+def _count_terms(texts: Sequence[str], analyzer: Analyzer) -> tuple[Any, IntArray, int]:
     """Return the terms (u, t) of the different texts, which of them each text is, and how many texts there are."""
     how = {"analyzer": analyzer} if callable(analyzer) else {"analyzer": "char_wb", "ngram_range": analyzer}
     from sklearn.feature_extraction.text import HashingVectorizer
@@ -163,7 +159,7 @@ def _count_terms(texts: Sequence[str], analyzer: Analyzer | tuple[int, int]) -> 
 
 
 def _count_rows(X: Any, places: IntArray) -> IntArray:
-    """Return how many rows have each term."""
+    """Return the number of rows that have each term."""
     rows = np.bincount(places, minlength=X.shape[0])
     return np.bincount(X.indices, np.repeat(rows, np.diff(X.indptr)), X.shape[1]).astype(np.intp)
 

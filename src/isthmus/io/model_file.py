@@ -155,7 +155,7 @@ def load_parts(path: Path, *, trust: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _construct(raw: bytes, trusted: frozenset[str]) -> dict[str, Any]:
-    """Return what skops makes of a file, after everything that can be checked before."""
+    """Construct the content of a file by skops, after all checks that need no construction."""
     members = _read_members(raw)[1]
     found = _check_schema(parse_json(members[SCHEMA], *TEXT_LIMITS), members, trusted)
     with warnings.catch_warnings():
@@ -167,7 +167,7 @@ def _construct(raw: bytes, trusted: frozenset[str]) -> dict[str, Any]:
 
 
 def model_card(path: Path) -> dict[str, Any]:
-    """Return what a file says of its model without constructing it: type, parameters, sizes, certificate."""
+    """Return the summary of a model file without loading the model: type, parameters, sizes, certificate."""
     raw = _read(path)
     with _report_errors(path):
         about, members = _read_members(raw)
@@ -366,8 +366,8 @@ def _check_node(node: dict[str, Any], place: str, trusted: frozenset[str]) -> st
     if full in trusted:
         return full
     if full not in LOADERS.get(loader, ()):
-        got = f"{show_path(full[:200])} in {show_path(place[1:])}"
-        raise StoredValueError(f"known types and functions, got {got}; if you trust it, name it in trust=")
+        name, at = show_path(full[:200]), show_path(place[1:])
+        raise StoredValueError(f"known types and functions, got {name} in {at}; if you trust it, name it in trust=")
     if loader == "JsonNode":
         value = json.loads(node["content"])
         plain = isinstance(value, int | float | str | None) and not (type(value) is int and abs(value) >= 2**63)
@@ -460,7 +460,7 @@ def _make_rows(d: Any) -> Any:
 
 
 def sample_row(transformer: Any) -> Any:
-    """Return one row that a fitted transformer of scikit-learn takes, or None where nobody knows.
+    """Return one row that a fitted transformer of scikit-learn takes, or None where that is unknown.
 
     Examples
     --------

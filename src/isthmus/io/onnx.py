@@ -100,10 +100,8 @@ def _adapter_map(adapter: Adapter, direction: str) -> AffineMap:
         raise InputError(f"adapter: expected an Adapter of migrate, got {type(adapter).__name__}.")
     found = adapter.old_from_new if direction == TO_OLD else adapter.new_from_old
     if not isinstance(found, AffineMap):
-        raise InputError(
-            f"adapter: expected an affine map (kind 'ridge', 'procrustes' or 'low_rank'), got kind {adapter.kind!r}; "
-            "call migrate with one of these kinds."
-        )
+        kinds = "kind 'ridge', 'procrustes' or 'low_rank'"
+        raise InputError(f"adapter: expected an affine map ({kinds} of migrate), got kind {adapter.kind!r}.")
     return found
 
 
@@ -116,10 +114,8 @@ def _find_maps(model: Any) -> Any:
     if isinstance(model, Corrupted | GivenSource):
         return _find_maps(model.estimator_)
     if not isinstance(getattr(model, "common_space_", None), CommonSpace) and not isinstance(model, ITML):
-        raise InputError(
-            "model: expected a system that maps rows by a matrix, as MLHD, CCA or RidgeMap do, "
-            f"got {type(model).__name__}."
-        )
+        expected = "a system that maps rows by a matrix, such as MLHD, CCA or RidgeMap"
+        raise InputError(f"model: expected {expected}, got {type(model).__name__}.")
     return model
 
 
@@ -127,15 +123,12 @@ def _affine_map(space: CommonSpace, domain: str) -> AffineMap:
     """Return the map from the features of a domain (after its transformer) to the common space."""
     own = space.space(domain)
     if isinstance(space, SharedSpace):  # its terms are no affine function of rows
-        got = "shared features beside them; fit with --no-shared"
-        raise InputError(f"model: expected maps alone for ONNX, got {got}.")
+        raise InputError("model: expected an affine map for ONNX, got shared features too; fit with --no-shared.")
     if not isinstance(own.kernel, Linear):
         raise InputError(f"model: expected the linear kernel for ONNX, got {own.kernel!r:.60} in the {domain}.")
     if domain in space.outside_axes:
-        raise InputError(
-            f"model: expected an affine map for ONNX, got one that measures what lies outside the span of the rows "
-            f"of the {domain}; set outside='zero' or n_components."
-        )
+        got = f"distances outside the span of the {domain} rows; set outside='zero' or n_components"
+        raise InputError(f"model: expected an affine map for ONNX, got {got}.")
     W = space.map(domain) if isinstance(own, FeatureSpace) else own.basis() @ space.map(domain)
     # The other domain may have a column of its own for what lies outside its span: here it is zero.
     spare = space.dimension - W.shape[1]
@@ -159,10 +152,8 @@ def _prepend(found: AffineMap, transformer: Any, name: str) -> AffineMap:
     before = None if step is None else step(found, transformer)
     if before is None:
         known = ", ".join(each.__name__ for each in _STEPS)
-        raise InputError(
-            f"{name}: expected an affine one ({known}) for ONNX, got {transformer!r:.80}; "
-            "with transformed=True the graph takes rows that are transformed already."
-        )
+        remedy = "transformed=True exports the map of transformed rows"
+        raise InputError(f"{name}: expected {known} for ONNX, got {transformer!r:.80}; {remedy}.")
     return before
 
 

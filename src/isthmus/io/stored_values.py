@@ -90,7 +90,7 @@ class StoredPoint:
 
     @property
     def problem(self) -> StoredPoint:
-        """Return what is known of the problem: its number of pairs, and its value at the matrix."""
+        """Return this point, which knows the number of pairs of its problem and the value at its matrix."""
         return self
 
     def value(self, W: FloatArray) -> float:
@@ -252,7 +252,7 @@ def _pack_array(array: NDArray[Any]) -> Any:
 
 
 def _is_long(values: Any) -> bool:
-    """Return whether these are so many plain values, or tuples of texts, that they are stored as JSON."""
+    """Return whether plain values, or tuples of texts, are numerous enough to be stored as JSON."""
     if isinstance(values, dict) and {*map(type, values)} != {str}:
         return False
     kinds = {*map(type, values.values() if isinstance(values, dict) else values)}

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._core.linalg import EPS, PrincipalAxes, normalize_rows, principal_axes
-from isthmus._core.validation import FloatArray, Matrix, short_repr
+from isthmus._core.validation import FloatArray, Matrix, ShortRepr
 from isthmus.exceptions import InputError
 from isthmus.maps.eigen import choose_signs, product_svd
 
@@ -25,9 +25,8 @@ NO_CORRELATION = 1e-9
 CERTAIN = 1e-8
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class CanonicalDirections:
+@dataclass(frozen=True, eq=False, repr=False)
+class CanonicalDirections(ShortRepr):
     """W_s (r_s, k), W_t (r_t, k), the offsets (2, k) that centre them, and the correlations (k,), largest first."""
 
     source: FloatArray
@@ -45,9 +44,8 @@ class CanonicalDirections:
         return CanonicalDirections(self.source[:, :k], self.target[:, :k], self.offsets[:, :k], self.correlations[:k])
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class PairedRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairedRows(ShortRepr):
     """Two sets of rows, paired ``(L Rᵀ)_ij`` times, with all that does not depend on a ridge.
 
     With rows centred over the pairs, ``C_st = (Lᵀ A)ᵀ (Rᵀ B)`` over their number: all that enters are sums over

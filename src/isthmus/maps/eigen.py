@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._core.validation import BoolArray, FloatArray, short_repr
+from isthmus._core.validation import BoolArray, FloatArray, ShortRepr
 from isthmus.exceptions import InputError
 
 # A value below this part of the largest one is a zero after rounding.
@@ -25,9 +25,8 @@ INDEFINITE = (
 )
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class JointDirections:
+@dataclass(frozen=True, eq=False, repr=False)
+class JointDirections(ShortRepr):
     r"""Leading solutions of :math:`B v = \lambda A v`, largest λ first, with :math:`V^T A V = I`.
 
     Parameters
@@ -72,9 +71,8 @@ class JointDirections:
         return replace(self, source=self.source[:, kept], target=self.target[:, kept], values=self.values[kept])
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class JointProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class JointProblem(ShortRepr):
     r"""Symmetric A, positive definite, and B over the coordinates of both domains, those of the source first.
 
     Examples
@@ -107,9 +105,8 @@ class JointProblem:
         return _add_residual(found, self.A @ V, self.B @ V, (self.A, self.B)).leading(min(k, r))
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class CoupledProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class CoupledProblem(ShortRepr):
     r"""A block by block, B across the blocks only: :math:`A = A_s \oplus A_t`, :math:`B_{st} = M_s M_t^T`.
 
     Parameters
@@ -183,9 +180,8 @@ def _add_residual(
     return JointDirections(found.source, found.target, found.values, float(errors.max(initial=0.0)), found.tied)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SharedCoordinates:
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedCoordinates(ShortRepr):
     """The left singular vectors of F, which are coordinates of paired rows S (r, d_s) and T (r, d_t)."""
 
     S: FloatArray

@@ -27,12 +27,11 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.spatial.distance import pdist
 
-from isthmus._core.validation import FloatArray, Matrix, as_dense, short_repr
+from isthmus._core.validation import FloatArray, Matrix, ShortRepr, as_dense
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class AffineMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class AffineMap(ShortRepr):
     r""":math:`x \mapsto W^T (x - m_x) + m_y`.
 
     Parameters
@@ -352,9 +351,8 @@ FAR = 1e-3
 SMALLEST_EIGENVALUE = 1e-9
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class KernelMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelMap(ShortRepr):
     r""":math:`x \mapsto C^T k(Z, x) + c` with :math:`k(z, x) = \exp(-\lVert z - x \rVert^2 / 2 \sigma^2)`.
 
     Parameters
@@ -517,9 +515,8 @@ def _choose_rank(X: FloatArray, Y: FloatArray, weights: FloatArray | None) -> in
 ROUNDING = 10.0
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class ProcrustesFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class ProcrustesFit(ShortRepr):
     r"""An orthogonal map that was fitted: :math:`X_c^T \mathrm{diag}(w)\, Y_c = U \mathrm{diag}(\sigma) V^T`.
 
     Parameters

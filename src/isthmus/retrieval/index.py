@@ -26,12 +26,12 @@ from isthmus._core.validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    ShortRepr,
     as_labels,
     check_choice,
     check_length,
     check_number,
     is_unlabelled,
-    short_repr,
     show_value,
 )
 from isthmus.data.blocks import as_partitions
@@ -51,9 +51,8 @@ FORMAT, VERSION = "isthmus index", 1
 LONGEST_HEADER = 2**24
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Matches:
+@dataclass(frozen=True, eq=False, repr=False)
+class Matches(ShortRepr):
     """The nearest rows of an index for each query, the nearest first.
 
     Where fewer than k rows can be found, the remaining entries of a row hold the id -1 (None where ids are text), the
@@ -117,7 +116,7 @@ class IndexedRows:
         return self.ids.dtype == object
 
     def select(self, label: Any, among: str | None) -> BoolArray | None:
-        """Return which rows have a label and are of a domain; None for all."""
+        """Return a mask of the rows with a label and of a domain; None for all rows."""
         if label is None and among is None:
             return None
         allowed = np.ones(len(self.ids), dtype=np.bool_)
@@ -423,10 +422,8 @@ class Index:
         fitted = getattr(self.model, "_background", None)
         if isinstance(fitted, Background):
             return np.asarray(fitted.source if domain == "source" else fitted.target, dtype=rows.points.dtype)
-        raise InputError(
-            f"csls: expected rows of the {domain} in the index, or a model fitted with known pairs, to measure "
-            "hubs by, got none; add some, or search without csls."
-        )
+        expected = f"rows of the {domain} in the index, or a model fitted with known pairs"
+        raise InputError(f"csls: expected {expected}, got neither; add some, or search without csls.")
 
 
 def encode_labels(labels: Any, n: int, classes: Sequence[Any]) -> tuple[IntArray, tuple[Any, ...]]:
@@ -471,7 +468,7 @@ def _sort(positions: IntArray, scores: FloatArray) -> tuple[IntArray, FloatArray
 
 
 def fingerprint(model: Any) -> str | None:
-    """Return a hash that tells one common space from another; None for models that have none."""
+    """Return a hash of the common space of a model; None for models without one."""
     space = common_space(model)
     if space is None:
         return None

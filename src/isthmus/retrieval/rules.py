@@ -18,11 +18,11 @@ from isthmus._core.validation import (
     UNLABELLED,
     FloatArray,
     IntArray,
+    ShortRepr,
     check_choice,
     check_magnitude,
     check_matrix,
     is_sparse,
-    short_repr,
     show_value,
 )
 from isthmus.data.blocks import Partitions
@@ -153,9 +153,8 @@ REFERENCES = (*DOMAINS, "both")
 BLOCK = 2**16
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class References:
+@dataclass(frozen=True, eq=False, repr=False)
+class References(ShortRepr):
     """Points of a common space that others are compared with: those of the source, then those of the target.
 
     They are the labelled rows of either domain, or all of its rows where none is labelled.
@@ -182,7 +181,7 @@ class References:
 
     @classmethod
     def of(cls, domains: TwoDomains, space: CommonSpace, weights: FloatArray | None = None) -> References:
-        """Map the rows of two domains; without any label only when the points are first asked for."""
+        """Map the rows of two domains; without any label on first use of the points."""
         both = zip(DOMAINS, (domains.source, domains.target), strict=True)
         # The labelled rows of a domain, or all where none is labelled.
         parts = [(d, p, p.labelled if len(p.labelled) else np.arange(p.X.shape[0])) for d, p in both]
@@ -196,7 +195,7 @@ class References:
         return found
 
     def __getattr__(self, name: str) -> Any:
-        """Return points that were not asked for before: to map all rows may take longer than the fit itself."""
+        """Map the rows on first use of the points: to map all rows may take longer than the fit itself."""
         state = vars(self)
         if name != "points" or "_later" not in state:
             raise AttributeError(name)
@@ -214,7 +213,7 @@ class References:
         return points
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is copied and pickled: the points, and no rows."""
+        """Return the state for copies and pickles: the points, without rows."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
@@ -240,7 +239,7 @@ def _checksum(parts: list[tuple[str, Domain, IntArray]]) -> tuple[float, ...]:
 
 
 def check_comparable(kind: str, references: str, domain: str) -> None:
-    """Raise where rows of a domain can't be compared with the references: inner products are across domains only."""
+    """Raise where rows can't be compared with the references: inner products are across domains only."""
     reason = "there is no similarity within the {} to rank its rows by"
     if kind != DISTANCE and references != "source":
         raise InputError(f"references: expected 'source', as {reason.format('target')}, got {references!r}.")

@@ -20,15 +20,14 @@ import numpy as np
 
 from isthmus._core.linalg import conjugate_gradients
 from isthmus._core.rows import Rows
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, as_dense
 from isthmus.exceptions import InputError
 from isthmus.solvers.logdet import Point, check_range
 from isthmus.solvers.result import IterativeSolver, relative_gap
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class HingeProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class HingeProblem(ShortRepr):
     r"""The objective of Kulis et al. (2011), similar and dissimilar pairs alike by a sign.
 
     .. math:: f(W) = \|W\|_F^2 + \lambda \sum_{ij} h_{ij}^2, \qquad
@@ -113,9 +112,8 @@ class HingeCertificate(Point):
         return self.W
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class HingePoint(HingeCertificate):
+@dataclass(frozen=True, eq=False, repr=False)
+class HingePoint(ShortRepr, HingeCertificate):
     """A matrix W (r_s, r_l) with its similarities X W Yᵀ; all else is a property."""
 
     problem: HingeProblem

@@ -26,16 +26,15 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from isthmus._core.linalg import pivoted_cholesky
-from isthmus._core.validation import FloatArray, IntArray, short_repr
+from isthmus._core.validation import FloatArray, IntArray, ShortRepr
 from isthmus.exceptions import InputError
 
 # Lengths up to this, and down to its inverse, have fourth powers that are doubles: the Hessian is made of them.
 LONGEST = 1e70
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Pairs:
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs(ShortRepr):
     r"""Bounds on the squared distances between each row of one run and each row of another.
 
     .. math:: \delta_{ij} = +1: \; d^2_{ij} \le \xi_{ij} \qquad \delta_{ij} = -1: \; d^2_{ij} \ge \xi_{ij}
@@ -88,9 +87,8 @@ class Pairs:
         return self.left.stop - self.left.start, self.right.stop - self.right.start
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class MeanAlignment:
+@dataclass(frozen=True, eq=False, repr=False)
+class MeanAlignment(ShortRepr):
     r"""Mean shifts :math:`\bar z_k` that should be short in the learned metric.
 
     Without ``slack`` each costs :math:`\lambda_k\, \bar z_k^T M \bar z_k` (the paper's own model, a changed
@@ -353,9 +351,8 @@ class Point(Compact):
         raise NotImplementedError
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class DualPoint(Point):
+@dataclass(frozen=True, eq=False, repr=False)
+class DualPoint(ShortRepr, Point):
     """Multipliers w; all else follows from them, and from the problem's data."""
 
     problem: LogDetProblem
@@ -442,9 +439,8 @@ class DualPoint(Point):
         return prior.power(-0.5, inner)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class LogDetProblem(Compact):
+@dataclass(frozen=True, eq=False, repr=False)
+class LogDetProblem(ShortRepr, Compact):
     r"""Find the metric nearest to the identity that respects bounds on pairs and keeps mean shifts short.
 
     .. math::
@@ -500,14 +496,12 @@ class LogDetProblem(Compact):
         if last >= len(rows):
             raise InputError(f"pairs: expected row numbers below {len(rows)}, got {last}.")
         if self.alignment is not None and self.alignment.rows.shape[1] != rows.shape[1]:
-            got = self.alignment.rows.shape[1]
-            raise InputError(f"alignment.rows: expected {rows.shape[1]} columns as in rows, got {got}.")
+            d, got = rows.shape[1], self.alignment.rows.shape[1]
+            raise InputError(f"alignment.rows: expected {d} columns as in rows, got {got}.")
         hopeless = (self.graph.sign < 0) & (self.graph.weight > 0) & (self.graph.distances(self._points) == 0)
         if hopeless.any():
-            raise InputError(
-                f"pairs: expected distinct rows where a pair belongs apart, got {hopeless.sum()} such pair(s) "
-                "of equal rows; give them weight 0."
-            )
+            got = f"{hopeless.sum()} pair(s) of equal rows; give them weight 0"
+            raise InputError(f"pairs: expected distinct rows where a pair belongs apart, got {got}.")
 
     @cached_property
     def _constraint(self) -> MeanAlignment | None:

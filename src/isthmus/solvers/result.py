@@ -87,7 +87,7 @@ class Result(Compact, Generic[PointT]):
         return _compute_components(self.problem, copy(self.point))  # a copy: its matrices are not kept
 
     def components(self) -> FloatArray:
-        """Return what was learned: a factor W (d, d) of a metric M = W Wᵀ, or the W of a similarity."""
+        """Return the solution: a factor W (d, d) of a metric M = W Wᵀ, or the W of a similarity."""
         return self._components
 
     @cached_property

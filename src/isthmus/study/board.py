@@ -199,7 +199,7 @@ class Board:
         return np.array(rows, dtype=float)  # None becomes NaN
 
     def uncertified_groups(self, system: str, setting: str = "default") -> BoolArray:
-        """Return which groups (groups,) have a trial whose fit was not certified or failed."""
+        """Return a mask of the groups with a trial whose fit failed or was not certified."""
         rows = self.records(system, setting)
         return np.array([any(r is not None and not r.certified for r in row) for row in rows])
 
@@ -210,15 +210,13 @@ class Board:
         or with one of an earlier scheme, can't be compared: they count by their version alone.
         """
         cells = set(self.design.cells(tuple(SETTINGS)))
-        return sum(
-            not r.of_this_version
-            or (
-                (r.fingerprint or "").startswith(SCHEME)
-                and not str(r.fingerprint).startswith(self.design.fingerprint(r.variant, r.system, r.setting))
-            )
-            for r in self._records.values()
-            if (r.system, r.setting) in cells
-        )
+
+        def is_stale(r: Record) -> bool:
+            mark, cell = str(r.fingerprint), (r.variant, r.system, r.setting)
+            old = not r.of_this_version  # first: fingerprints take time
+            return old or (mark.startswith(SCHEME) and not mark.startswith(self.design.fingerprint(*cell)))
+
+        return sum(is_stale(r) for r in self._records.values() if (r.system, r.setting) in cells)
 
     def difference(self, a: str, b: str, setting: str = "default") -> Difference:
         """Return the mean of a - b over all trials, clustered by seed and by group, whichever is more cautious."""
@@ -229,10 +227,8 @@ class Board:
                 raise InputError(f"{name}: expected a score in every trial, got {len(lost)} without ({lost[0]}).")
         found = self.compare(self.scores(a, setting), self.scores(b, setting))
         if found is None:
-            raise InputError(
-                "seeds: expected at least two trials with rows of their own (drawn by a protocol or a loader) or "
-                f"two groups, got {len(self.seeds)} seed(s) and {len(self.groups)} group(s)."
-            )
+            got = f"{len(self.seeds)} seed(s) and {len(self.groups)} group(s)"
+            raise InputError(f"seeds: expected two trials with rows of their own, or two groups, got {got}.")
         return found
 
     def claim(self, a: str, b: str, setting: str = "default") -> Claim:

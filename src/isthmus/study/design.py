@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, check_choice, short_repr
+from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, ShortRepr, check_choice
 from isthmus.evidence.scores import mean_average_precision, precision_at_k
 from isthmus.exceptions import InputError
 from isthmus.study.records import SCHEME, fingerprint
@@ -31,9 +31,8 @@ SETTINGS = {
 }
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Fit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(ShortRepr):
     """A fitted model and the rows of its trial: :class:`TrialRows`, or whatever the task takes."""
 
     model: Any
@@ -81,9 +80,8 @@ def predict_by_target_rows(model: Any, rows: TrialRows, X: Matrix) -> NDArray[An
     return np.asarray(rows.y_target[rows.labelled][distances.argmin(axis=1)])
 
 
-@short_repr
-@dataclass(frozen=True)
-class Entrant:
+@dataclass(frozen=True, repr=False)
+class Entrant(ShortRepr):
     """A system in a study, and the columns of the results table that one fit of it fills.
 
     Parameters
@@ -117,8 +115,7 @@ class Entrant:
     def __post_init__(self) -> None:
         model = self.new_model() if callable(self.make) or hasattr(self.make, "get_params") else self.make
         if not all(hasattr(model, method) for method in ("get_params", "fit")):
-            got = f"{model!r:.60}"
-            raise InputError(f"{self.name}: expected an estimator, or a function that returns one, got {got}.")
+            raise InputError(f"{self.name}: expected an estimator or a function that makes one, got {model!r:.60}.")
         for name, values in self.grid.items():
             check_choice(name, f"{self.name}, grid", model.get_params())
             if isinstance(values, str) or not np.iterable(values) or not len(values):
@@ -130,8 +127,7 @@ class Entrant:
         if isinstance(system, cls):
             return system
         if not isinstance(system, str):
-            got = f"{system!r:.60}"
-            raise InputError(f"systems: expected names, or estimators as Entrant(name, estimator), got {got}.")
+            raise InputError(f"systems: expected names or Entrant(name, estimator), got {system!r:.60}.")
         found = systems()[system]
         return cls(found.name, found.make, control=found.control)
 

@@ -28,14 +28,9 @@ import scipy
 import scipy.sparse as sp
 import sklearn
 
-from isthmus._core.files import write_text
+from isthmus._core.files import lock_folder, show_path, write_text
 from isthmus._version import __version__
 from isthmus.exceptions import InputError
-
-try:
-    import fcntl
-except ImportError:  # Windows, where folders can't be locked
-    fcntl = None  # type: ignore[assignment]
 
 Key: TypeAlias = tuple[str, str, str, int, str, str]
 # The statuses of a fit that may be trusted: certified optimal, or solved without iterating.
@@ -129,20 +124,11 @@ class RecordStore:
         """Lock the folder against other runs, until this one ends or is killed."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path.parent, os.O_RDONLY)
         except OSError as error:
-            got = f"{self.path.parent} ({error.strerror})"
-            raise InputError(f"folder: expected one that is there or can be made, got {got}.") from None
-        try:
-            if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            where = show_path(self.path.parent)
+            raise InputError(f"{where}: expected a folder that can be written, got '{error.strerror}'.") from None
+        with lock_folder(self.path.parent, wait=False):
             yield
-        except BlockingIOError:
-            raise InputError(
-                f"{self.path.parent}: expected a folder that no other run is writing to, got one that is in use."
-            ) from None
-        finally:
-            os.close(handle)
 
     def add(self, records: Iterable[Record]) -> None:
         """Write the records of one trial as a part."""
@@ -190,11 +176,10 @@ def _parse(path: Path) -> Iterator[Record]:
         except (AttributeError, KeyError, ValueError, TypeError, RecursionError):
             good = False
         if not good:
-            got = f"{line[:60]!r}; mend or remove it"
-            raise InputError(f"{path}, line {number}: expected a record of a study, got {got}.")
+            raise InputError(f"{path} line {number}: expected a record of a study, got {line[:60]!r}; remove it.")
         wrong = [s for s in (record.score, *(record.grid or ())) if s is not None and not 0 <= s <= 1]
         if wrong:
-            raise InputError(f"{path}, line {number}: expected scores from 0 to 1, got {wrong[0]:g}.")
+            raise InputError(f"{path} line {number}: expected scores from 0 to 1, got {wrong[0]:g}.")
         yield record
 
 
@@ -276,7 +261,7 @@ def _simplify(value: Any, within: tuple[int, ...] = ()) -> Any:
 
 
 def _take_apart(value: Any) -> list[Any] | None:
-    """Return what counts of a value whose pickled form has more or less; None of other values."""
+    """Return the parts of a value that identify it, where its pickled form does not; None for other values."""
     if isinstance(value, np.ma.MaskedArray):
         return ["masked", np.ma.getdata(value), np.ma.getmaskarray(value)]
     if sp.issparse(value):

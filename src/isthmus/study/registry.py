@@ -20,7 +20,7 @@ HEAD = ("system", "learns", "from", "needs", "control", "reference", "best for")
 
 
 def _property_of_model(name: str, about: str) -> property:
-    """Return a property that an unfitted estimator of a system tells: it may depend on the options."""
+    """Return a property that is read from an unfitted estimator of a system: it may depend on the options."""
     return property(lambda system: getattr(system.make(), name), doc=about)
 
 

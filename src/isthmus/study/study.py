@@ -236,26 +236,24 @@ def run_plan(
     return [done[key] for key in plan.fingerprints]
 
 
-def _run_missing(
-    plan: RunPlan, done: Mapping[Key, Record], n_jobs: int, progress: Progress
-) -> Generator[list[Record]]:
+def _run_missing(plan: RunPlan, done: Mapping[Key, Record], n_jobs: int, bar: Progress) -> Generator[list[Record]]:
     """Yield the records of missing trials as they finish; at the end, repeat the warnings of the fits."""
     missing, warned = plan.find_missing(done), Counter[tuple[str, type[Warning]]]()
     runs = (joblib.delayed(_run_in_worker)(plan.design, *each) for each in missing)
     # An initializer, not the first trial: a worker may still wait for a trial when its parent dies.
     begin: dict[str, Any] = {"initializer": _exit_with_parent, "initargs": (os.getpid(),)}
     workers = joblib.Parallel(n_jobs, return_as="generator_unordered", **begin)
-    _report_progress(progress, 0, len(missing))
+    _report_progress(bar, 0, len(missing))
     for n, (records, seen) in enumerate(workers(runs), start=1):
         yield records  # the caller stores them before progress counts the trial
         warned.update(seen)
-        _report_progress(progress, n, len(missing))
-    with warnings.catch_warnings(record=progress.shown) as caught:
+        _report_progress(bar, n, len(missing))
+    with warnings.catch_warnings(record=bar.shown) as caught:
         # Filters of the user apply to written warnings too.
         for (text, category), n in warned.most_common(MOST_WARNINGS):
             warn(f"{text} ({n} times)", category)
     for each in caught or ():
-        progress.write(str(each.message))
+        bar.write(str(each.message))
 
 
 def _report_progress(progress: Progress, done: int, total: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._core.validation import UNLABELLED, IntArray, Matrix, as_labels, encode, is_sparse, short_repr
+from isthmus._core.validation import UNLABELLED, IntArray, Matrix, ShortRepr, as_labels, encode, is_sparse
 from isthmus.data.datasets import DomainPair
 from isthmus.data.splits import Protocol
 from isthmus.estimators.controls import KINDS
@@ -29,9 +29,8 @@ class Trial(NamedTuple):
     seed: int
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class TrialRows:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrialRows(ShortRepr):
     """The rows that a system is fitted to and tested on; classes are codes, -1 where there is no label."""
 
     X_source: Matrix
@@ -120,8 +119,7 @@ class PairRows:
 
     def _check_pair(self, name: str, pair: Any) -> None:
         if not isinstance(pair, DomainPair):
-            got = f"{pair!r:.60}"
-            raise InputError(f"data: expected a DomainPair, or a function that returns one for a seed, got {got}.")
+            raise InputError(f"data: expected a DomainPair or a function that loads one, got {pair!r:.60}.")
         if self.protocol is None and pair.X_test is None:
             raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
 

@@ -30,6 +30,7 @@ from isthmus._core.validation import (
     FloatArray,
     IntArray,
     Matrix,
+    ShortRepr,
     as_dense,
     as_generator,
     as_labels,
@@ -38,7 +39,6 @@ from isthmus._core.validation import (
     encode,
     find_classes,
     is_unlabelled,
-    short_repr,
 )
 from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
@@ -391,9 +391,8 @@ def _search_landmarks(problem: AlignmentProblem, rng: Generator, work: WorkCount
     return plans
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Coupling:
+@dataclass(frozen=True, eq=False, repr=False)
+class Coupling(ShortRepr):
     """How much mass each row of A shares with each row of B, as a product U P Vᵀ of three factors.
 
     Parameters
@@ -430,9 +429,8 @@ class Coupling:
         return np.asarray(self.left @ (self.plan @ (self.right.T @ Y)) / total)
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class TransferredLabels:
+@dataclass(frozen=True, eq=False, repr=False)
+class TransferredLabels(ShortRepr):
     """Names (m,) of rows, and the probabilities (m, C) of all classes (C,)."""
 
     names: NDArray[Any]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.threads import cap_threads
@@ -59,9 +58,8 @@ def plot_convergence(result: Any, ax: Any = None) -> Any:
     """
     found = getattr(result, "result_", result)
     if not isinstance(found, Result):
-        closed = ", which is fitted without an iterative solver" if hasattr(found, "common_space_") else ""
-        got = f"{type(result).__name__}{closed}"
-        raise InputError(f"result: expected a Result, or a fitted estimator with result_, got {got}.")
+        got = type(result).__name__
+        raise InputError(f"result: expected a Result, or an estimator fitted by an iterative solver, got {got}.")
     ax = canvas.remove_frame(canvas.get_axes(ax, 6.4, 4.4))
     gaps = np.array([point.relative_gap for point in found.trace])
     steps = np.array([point.iteration for point in found.trace])
@@ -305,7 +303,7 @@ def plot_common_space(
     S, T, share = principal_plane(S, T)
     classes = np.unique(np.concatenate([y_source, shown[shown != UNLABELLED]])).tolist()
     colours = canvas.choose_colours(classes)
-    _draw_classes(ax, S, T, y_source, y_target, shown, colours)
+    _draw_classes(ax, (S, T), (y_source, y_target, shown), colours)
     if own:  # a flat cloud gets a flat figure
         width, height = np.ptp(np.vstack([S, T]), axis=0)
         ax.figure.set_size_inches(WIDTH, np.clip(1.0 + 4.5 * height / (width or 1.0), 0.6 * HEIGHT, HEIGHT))
@@ -317,18 +315,11 @@ def plot_common_space(
     return ax
 
 
-def _draw_classes(
-    ax: Any,
-    S: FloatArray,
-    T: FloatArray,
-    y_source: NDArray[Any],
-    y_target: NDArray[Any],
-    shown: NDArray[Any],
-    colours: Mapping[Any, str],
-) -> None:
+def _draw_classes(ax: Any, points: Any, labels: Any, colours: Mapping[Any, str]) -> None:
     """Draw points (n_s, 2) and (n_t, 2): unlabelled rows lowest, then source, then labelled rows and names."""
     from matplotlib.patheffects import withStroke
 
+    (S, T), (y_source, y_target, shown) = points, labels
     hidden = y_target == UNLABELLED
     edges = [colours.get(label, canvas.FAINT) for label in shown[hidden].tolist()]
     hollow = {"facecolors": "none", "edgecolors": edges, "linewidths": 0.7, "alpha": 0.75}

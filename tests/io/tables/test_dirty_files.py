@@ -126,7 +126,7 @@ def test_a_dirty_file_is_read_as_it_was_meant_and_the_coercions_are_told(tmp_pat
     np.testing.assert_array_equal(read_numbers(table, "price", days=days), expected)
     features = Features.fit(plan, table)
     assert np.isfinite(features.transform(table)).all()
-    (found,) = features.count_coerced(table).values()
+    (found,) = features.count_coerced_cells(table).values()
     assert bool(found) == (told is not None)
     assert (told or "") in str(found)
     in_blocks = [read_numbers(block, "price", days=days) for block in RowBlocks(path, 7)]
@@ -152,7 +152,7 @@ def test_no_mixture_of_cells_crashes(cells):
     features = Features.fit(plan, table)
     X = features.transform(table)
     assert np.isfinite(X.data if sp.issparse(X) else X).all()
-    assert all(str(found) for found in features.count_coerced(table).values())
+    assert all(str(found) for found in features.count_coerced_cells(table).values())
 
 
 # --- two files ------------------------------------------------------------------------------------------------------

@@ -116,7 +116,10 @@ def test_dates_are_days():
     for cell in ("soon", "05/31/2024", "31/05/24", "31/05/2024 late", "1/2/3"):
         wrong = Table.of({"d": [cell]})
         assert features.transform(wrong).tolist() == [[2.25, 1.0]], "read as missing"
-        assert str(features.count_coerced(wrong)["d"]) == f'd: 1 of 1 cells is not a date ("{cell}"), read as missing'
+        assert (
+            str(features.count_coerced_cells(wrong)["d"])
+            == f'd: 1 of 1 cells is not a date ("{cell}"), read as missing'
+        )
 
 
 def test_axes_are_told_as_many_as_there_are():
@@ -279,7 +282,7 @@ def test_matrices_alone_are_left_as_they_are():
     assert features.transform(table).dtype == np.float64
     with pytest.raises(InputError, match=r'table, column "X": expected 4 columns, as in fit, got 3\.'):
         features.transform(Table.of({"X": X[:, :3]}))
-    with pytest.raises(InputError, match='column "X": expected finite numbers without NaN or inf, got NaN'):
+    with pytest.raises(InputError, match='column "X": expected finite numbers, got NaN or inf'):
         features.transform(Table.of({"X": np.full((2, 4), np.nan)}))
     with pytest.raises(InputError, match="expected scale = false for a sparse matrix"):
         Features.fit(Plan((Column("X", "matrix"),)), table)

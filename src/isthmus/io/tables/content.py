@@ -66,18 +66,17 @@ def check_room(claim: int, size: int, name: str, what: str = "a file") -> None:
     """
     most = max(ROOM, FACTOR * size)
     if claim > most:
-        got = f"one that claims {claim} or more"
-        raise InputError(f"{name}: expected {what} that unpacks to at most {most} bytes, got {got}.")
+        raise InputError(f"{name}: expected {what} that unpacks to at most {most} bytes, got {claim} or more.")
 
 
-def check_column_count(n: int, name: str) -> None:
+def check_width(n: int, name: str) -> None:
     """Raise where there are more columns than a table may have."""
     if n > MOST_COLUMNS:
         raise InputError(f"{name}: expected at most {MOST_COLUMNS} columns, got {n}.")
 
 
 def check_content(content: bytes, name: str) -> None:
-    """Raise where a file has nothing but blanks."""
+    """Raise where a file is empty or blank."""
     if not content.strip():
         raise InputError(f"{name}: expected a table, got an empty file.")
 
@@ -148,7 +147,7 @@ def find_first_row(text: bytes) -> bytes:
 
 
 def _find_last_end(text: bytearray) -> int:
-    """Return where the last whole row ends; 0 where none does."""
+    """Return the end of the last whole row; 0 where there is none."""
     place = text.rfind(b"\n")
     odd = text.count(QUOTE, 0, max(place, 0)) % 2
     while place >= 0 and odd:

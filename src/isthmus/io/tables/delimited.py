@@ -16,13 +16,7 @@ from typing import Any
 from isthmus._core.files import show_path
 from isthmus.data.cells import MISSING, NUMBER, clean_text
 from isthmus.exceptions import InputError, IsthmusError
-from isthmus.io.tables.content import (
-    check_column_count,
-    check_content,
-    find_first_row,
-    import_polars,
-    report_read_errors,
-)
+from isthmus.io.tables.content import check_content, check_width, find_first_row, import_polars, report_read_errors
 
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_MARKS = (".", ",")
@@ -104,7 +98,7 @@ def recode(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]
 
 
 def check_dialect(sep: str | None, decimal: str | None) -> None:
-    """Raise where a separator or a decimal mark can't be one; None stands for one to be detected."""
+    """Raise unless separator and decimal mark are valid; None means that they are detected."""
     if sep is not None and (len(sep) != 1 or not sep.isascii() or sep.isalnum() or sep in '"\r\n\0'):
         raise InputError(f"sep: expected one character, such as , ; | or tab, got {show_path(repr(sep)[:60])}.")
     if decimal is not None and decimal not in DECIMAL_MARKS:
@@ -119,7 +113,7 @@ def detect_dialect(
     The separator is the one of ``,``, ``;``, tab and ``|`` that is most frequent in the names of the columns, outside
     of quotes; among several, one that cuts all rows into as many cells comes first. The decimal mark is a comma where
     more columns hold numbers with a comma than with a point. A comma or point before groups of three digits may
-    separate thousands, and is no evidence. Where no plain number tells, numbers with units do.
+    separate thousands, and is no evidence. Without plain numbers, numbers with units decide.
 
     Examples
     --------
@@ -205,7 +199,7 @@ def read_csv(content: bytes, name: str, separator: str, *, line: int = 0) -> dic
     header = content[:LONGEST_HEADER].split(b"\n", 1)[0]
     check_content(content, name)
     check_utf8(content, name, line)
-    check_column_count(header.count(separator.encode()) + 1, name)
+    check_width(header.count(separator.encode()) + 1, name)
     if separator.encode() in header:
         content = content.rstrip(b"\r\n")  # rows of several cells can't be blank lines
     if content.startswith(b"x"):  # with some characters after it, polars takes that for a file of zlib
@@ -239,12 +233,11 @@ def _check_names(cells: tuple[str | None, ...], name: str) -> list[str]:
     """Return the names of the columns; one without a name, such as a data frame's index, gets its number."""
     names = [(cell or "").strip() or f"column {i}" for i, cell in enumerate(cells)]
     if any("\r" in found for found in names):
-        got = "CR alone in the first; save it with LF"
-        raise InputError(f"{name}: expected lines that end in LF or CR LF, got {got}.")
+        raise InputError(f"{name}: expected lines that end in LF or CR LF, got CR alone; save it with LF.")
     repeated = next((found for found, times in Counter(names).items() if times > 1), None)
     if repeated is not None:
-        got = show_path(repr(repeated)[:60])
-        raise InputError(f"{name} line 1: expected different names of columns, got {got} twice; rename one.")
+        twice = show_path(repr(repeated)[:60])
+        raise InputError(f"{name} line 1: expected different column names, got {twice} twice; rename one.")
     return names
 
 

@@ -105,7 +105,7 @@ class Numbers:
     def transform(self, table: Table) -> FloatArray:
         """Return the features (n, d + flags) of rows."""
         X = _read_cells(table, self.columns, self.days)
-        empty = np.isnan(X)  # also the cells that are no numbers, which count_coerced tells
+        empty = np.isnan(X)  # also the cells that are no numbers, which count_coerced_cells counts
         Z = (np.where(empty, self.median, X) - self.mean) / self.scale
         return np.hstack([Z, empty[:, self.flagged].astype(np.float64)])
 
@@ -215,6 +215,8 @@ class MatrixPart:
 def _read_matrix(table: Table, name: str, width: int | None) -> Matrix:
     X = table.matrix(name)
     X = X.astype(np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+    if not is_sparse(X) and len(bad := np.flatnonzero(~np.isfinite(X).all(axis=1))):
+        raise InputError(f"{table.locate(name, int(bad[0]))}: expected finite numbers, got NaN or inf; drop the row.")
     return check_matrix(X, table.locate(name), n_columns=width)
 
 
@@ -254,7 +256,7 @@ class Words:
     def fit(cls, table: Table, column: Column) -> Words:
         """Learn from the cells of a table, with scikit-learn's vectorizer and decomposition."""
         texts = read_texts(table, column.name)
-        # In a long table, a word of one row tells nothing about other rows; there may be no others, or only letters.
+        # In a long table, words of a single row are dropped, unless there are no others.
         choices: list[dict[str, Any]] = [{"min_df": 2}] * (table.n_rows >= RARE) + [{}, {"token_pattern": ONE_LETTER}]
         for settings in choices:
             found = TfidfVectorizer(sublinear_tf=True, max_features=column.terms, **settings)
@@ -285,7 +287,7 @@ class Words:
         return X if self.axes is None else np.ascontiguousarray(X @ self.axes.T)
 
     def lack_terms(self, table: Table) -> BoolArray:
-        """Return which rows have none of the words (n,)."""
+        """Return a mask of the rows without any of the words (n,)."""
         return np.asarray(np.diff(self._weigh(table).indptr) == 0)
 
     def _weigh(self, table: Table) -> Any:
@@ -321,7 +323,7 @@ class Characters:
         return hashing.transform(texts)
 
     def lack_terms(self, table: Table) -> BoolArray:
-        """Return which rows have no text (n,)."""
+        """Return a mask of the rows without text (n,)."""
         return np.asarray(np.diff(self.transform(table).indptr) == 0)
 
 
@@ -389,13 +391,13 @@ class Features:
         """Return the features (n, d) of rows in double precision: an array, or CSR where a part is sparse."""
         return _stack([block.transform(table) for block in self.blocks])
 
-    def count_coerced(self, table: Table) -> dict[str, CoercedCells]:
+    def count_coerced_cells(self, table: Table) -> dict[str, CoercedCells]:
         """Return the counts of cells that are not plain numbers or dates, by the columns of these."""
         columns = [column for column in self.plan.features if column.kind in ("number", "date")]
         return {c.name: CoercedCells.of(table, c.name, days=c.kind == "date") for c in columns}
 
     def unknown_rows(self, table: Table) -> BoolArray:
-        """Return which rows have no word of the fit (n,); none, where not all columns are text."""
+        """Return a mask of the rows without a word of the fit (n,); False where not all columns are text."""
         texts = [block for block in self.blocks if isinstance(block, Words | Characters)]
         if len(texts) < len(self.blocks):
             return np.zeros(table.n_rows, dtype=bool)
@@ -403,7 +405,7 @@ class Features:
         return np.asarray(np.all(found, axis=0))
 
     def plan_lines(self) -> list[str]:
-        """Return what each column is, for the screen, with the number of axes that texts really have."""
+        """Return the kind of each column, for the screen, with the number of axes of fitted texts."""
         axes = {b.column: 0 if b.axes is None else len(b.axes) for b in self.blocks if isinstance(b, Words)}
         return [str(replace(c, components=axes[c.name]) if c.name in axes else c) for c in self.plan.columns]
 

@@ -100,9 +100,8 @@ class Column:
         allowed = SETTINGS.get(self.kind, ())
         for part in ("scale", "components", "terms"):
             if part not in allowed and getattr(self, part) != type(self).__dataclass_fields__[part].default:
-                raise InputError(
-                    f"{place}: expected no {part!r} for kind {self.kind!r}, got {getattr(self, part)!r}."
-                )
+                value = getattr(self, part)
+                raise InputError(f"{place}: expected no {part!r} for kind {self.kind!r}, got {value!r}.")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -528,7 +527,7 @@ class IdRegister:
         return ids
 
     def check_unique(self, blocks: RowBlocks, plan: Plan) -> None:
-        """Raise where two of all rows have the same id."""
+        """Raise where two rows have the same id."""
         hashes = np.concatenate([np.empty(0, dtype=np.uint64), *self._hashes])
         if len(np.unique(hashes)) < len(hashes):
             read_ids(read_table(blocks.path, sep=blocks.sep, decimal=blocks.decimal), plan)

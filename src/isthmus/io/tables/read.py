@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import is_sparse
 from isthmus.exceptions import InputError, import_extra
 from isthmus.io.tables.content import (
-    check_column_count,
     check_content,
     check_room,
+    check_width,
     import_polars,
     read_pieces,
     report_read_errors,
@@ -49,7 +49,7 @@ def read_npy(path: Path, name: str) -> Table:
 def _check_matrix(array: Any, name: str) -> Any:
     if array.ndim != 2 or not array.shape[1]:
         raise InputError(f"{name}: expected a matrix with one row per sample, got shape {show_shape(array.shape)}.")
-    check_column_count(array.shape[1], name)
+    check_width(array.shape[1], name)
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         raise InputError(f"{name}: expected numbers, got type {array.dtype.str[1:41]!r}.")
     return array
@@ -215,7 +215,7 @@ def _read_json_lines(found: bytes, name: str) -> Any:
 
 
 def _measure_depth(text: bytes) -> int:
-    """Return how deep lists and objects lie within each other in a line of JSON."""
+    """Return the depth of nested lists and objects in a line of JSON."""
     codes = np.frombuffer(STRING.sub(b" ", text), np.uint8)
     opening, closing = (np.isin(codes, np.frombuffer(marks, np.uint8)) for marks in (b"[{", b"]}"))
     return int(np.cumsum(opening.astype(np.intp) - closing).max(initial=0))
@@ -248,7 +248,7 @@ def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, in
     with report_read_errors(name, IN_ORDER):
         lazy = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
         schema = lazy.collect_schema()
-        check_column_count(len(schema), name)
+        check_width(len(schema), name)
         n = int(lazy.select(pl.len()).collect().item())  # from the footer
         claim = min(n, run or n) * sum(map(_value_bytes, schema.dtypes()))
         check_room(claim, size, name, "a file" if run is None else f"a run of {run} rows")
@@ -266,7 +266,7 @@ def _value_bytes(dtype: Any) -> int:
 
 
 def check_text_room(frame: Any, size: int, name: str) -> None:
-    """Raise where a file of ``size`` bytes says one text so often that all of it would fill the memory."""
+    """Raise where a file of ``size`` bytes repeats texts so often that they would fill the memory."""
     pl = import_polars()
     texts = [column.str for column in frame.iter_columns() if column.dtype == pl.String]
     texts += [column.cat for column in frame.iter_columns() if column.dtype == pl.Categorical]
@@ -274,15 +274,11 @@ def check_text_room(frame: Any, size: int, name: str) -> None:
 
 
 def _split_columns(frame: Any, name: str) -> dict[str, Any]:
-    check_column_count(frame.width, name)
+    check_width(frame.width, name)
     return dict(zip(frame.columns, frame.iter_columns(), strict=True))
 
 
 # Formats of text, and their separators; None: to be detected.
 DELIMITED: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
 PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
-READERS: Mapping[str, Callable[[Path, str], Table]] = {
-    ".parquet": _read_parquet,
-    ".npy": read_npy,
-    ".h5ad": read_h5ad,
-}
+READERS = {".parquet": _read_parquet, ".npy": read_npy, ".h5ad": read_h5ad}

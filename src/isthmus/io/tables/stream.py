@@ -128,7 +128,7 @@ class RowBlocks:
             yield replace(Table.of(columns, self.name), first=first, line=line, dialect=self.dialect)
             first += frame.height
         if not first:
-            raise InputError(f"{self.name}: expected at least one row, got none below the names of the columns.")
+            raise InputError(f"{self.name}: expected at least one row below the header, got none.")
 
     def _parts_of_table(self) -> Iterator[Table]:
         table = read_table(self.path)

@@ -74,7 +74,7 @@ class Table:
             got = f"{n} in {quote(first)} and {sizes[other]} in {quote(other)}"
             raise InputError(f"{path}: expected columns with the same number of rows, got {got}.")
         if n == 0:
-            raise InputError(f"{path}: expected at least one row, got none below the names of the columns.")
+            raise InputError(f"{path}: expected at least one row below the header, got none.")
         return cls(path, MappingProxyType(found), n, frozenset(annotations))
 
     @property

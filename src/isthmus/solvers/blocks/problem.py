@@ -38,14 +38,13 @@ from scipy.linalg.blas import dsyrk, dtrmm, ssyrk, strmm
 
 from isthmus._core.linalg import principal_axes
 from isthmus._core.rows import ArrayRows, Rows, sample_systematically
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, as_dense, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.solvers.logdet import LogDetProblem, MeanAlignment, Pairs
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class BlockProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class BlockProblem(ShortRepr):
     """The convex problem of :class:`~isthmus.solvers.logdet.LogDetProblem`, for pairs across two domains in blocks.
 
     Parameters
@@ -77,8 +76,7 @@ class BlockProblem:
     def __post_init__(self) -> None:
         target = np.asarray(self.target, dtype=np.float64)
         if target.ndim != 2 or not np.isfinite(target).all():
-            got = "another shape, NaN or inf"
-            raise InputError(f"target: expected a two-dimensional array of finite numbers, got {got}.")
+            raise InputError(f"target: expected finite numbers (n_l, d_t), got shape {target.shape}, NaN or inf.")
         object.__setattr__(self, "target", target)
         n_codes = max((len(each) for each in (self.sign, self.weight, self.bound) if np.ndim(each) == 2), default=1)
         if isinstance(self.rows, ArrayRows):
@@ -89,8 +87,7 @@ class BlockProblem:
             object.__setattr__(self, name, getattr(tables, name))
         columns = self.rows.d + target.shape[1]
         if self.alignment is not None and self.alignment.rows.shape[1] != columns:
-            got = self.alignment.rows.shape[1]
-            raise InputError(f"alignment.rows: expected {columns} columns, those of both domains, got {got}.")
+            raise InputError(f"alignment.rows: expected {columns} columns, got {self.alignment.rows.shape[1]}.")
 
     @property
     def n_pairs(self) -> int:
@@ -267,9 +264,8 @@ class BlockMetric:
         return rows
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class ReducedProblem:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReducedProblem(ShortRepr):
     """The problem without its source rows, in an orthonormal basis: small, and the same for every block."""
 
     target: FloatArray  # Y (n_l, q).
@@ -340,9 +336,8 @@ def reduce_problem(problem: BlockProblem) -> tuple[ReducedProblem, Rows]:
     precision = np.eye(shifts.shape[1]) + (shifts[:n].T * penalty.weight) @ shifts[:n]
     tables = problem.sign, problem.weight, problem.bound
     bounded = shifts[n:], constraint.weight, np.asarray(constraint.slack)
-    return ReducedProblem(
-        _in_basis(problem.target, target), *tables, precision, *bounded, rows.d, (source, target)
-    ), rows
+    small = _in_basis(problem.target, target)
+    return ReducedProblem(small, *tables, precision, *bounded, rows.d, (source, target)), rows
 
 
 def lower_factor(A: FloatArray) -> FloatArray:

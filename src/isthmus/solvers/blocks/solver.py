@@ -46,7 +46,7 @@ import scipy.linalg as sla
 from isthmus._core.linalg import conjugate_gradients
 from isthmus._core.rows import Rows
 from isthmus._core.threads import map_over_items, single_threaded_blas, sum_over_items
-from isthmus._core.validation import FloatArray, IntArray, Matrix, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks.problem import (
     PairBounds,
@@ -359,7 +359,7 @@ COARSEST_TARGET = 2048
 
 
 def sample_size(n: int, n_target: int = 1) -> tuple[int, int]:
-    """Return how many of n rows and of n_target labelled target rows the curvature is estimated from.
+    """Return the numbers of rows, of n, and of labelled target rows for the estimate of the curvature.
 
     Examples
     --------
@@ -425,9 +425,8 @@ MOST_SINGLE = 1024
 FAR, FAR_BEND = 1e-2, 0.25
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class MetricPoint(Point):
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricPoint(ShortRepr, Point):
     """A metric, its value, and the gap that its own multipliers prove."""
 
     problem: Any
@@ -465,10 +464,8 @@ class _Work:
         if isinstance(problem, LogDetProblem):
             found = as_blocks(problem)
             if found is None:
-                raise InputError(
-                    "problem: expected all pairs between two runs of rows without a common column, got others; "
-                    "use DualNewton for them."
-                )
+                expected = "all pairs between two runs of rows without a common column"
+                raise InputError(f"problem: expected {expected}, got others; use DualNewton.")
             blocks, order = found
         else:
             blocks, order = problem, np.arange(problem.rows.d + problem.target.shape[1])

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import check_flag, check_number, short_repr
+from isthmus._core.validation import ShortRepr, check_flag, check_number
 from isthmus.data.shared_columns import find_common_columns
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SHARED
@@ -162,9 +162,8 @@ class CurvePoint:
     high: float
 
 
-@short_repr
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(ShortRepr):
     """Whether a source helps: an :class:`~isthmus.evidence.Answer`.
 
     Parameters

@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.validation import FloatArray, check_number, short_repr
+from isthmus._core.validation import FloatArray, ShortRepr, check_number
 from isthmus.evidence.held_out import PairRecall, Proportion
 
 # Bootstrap samples of the queries.
@@ -49,9 +49,8 @@ class Figures:
         return f"recall@1 {self.at_1}, @10 {self.at_10}{overlap}"
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Recall:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recall(ShortRepr):
     """Held-out pairs searched in the old index, as a learning curve over the number of other pairs.
 
     :func:`isthmus.view.plots.plot_recall` draws it.
@@ -195,9 +194,8 @@ def give_advice(recall: Recall) -> Advice:
 SHARES: FloatArray = np.concatenate([np.geomspace(1e-6, 0.1, 161), np.linspace(0.105, 1.0, 180)])
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Thresholds:
+@dataclass(frozen=True, eq=False, repr=False)
+class Thresholds(ShortRepr):
     """Equivalent thresholds: they let the same share of the index pass.
 
     Parameters
