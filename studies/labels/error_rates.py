@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -128,6 +129,7 @@ class Asked(BaseEstimator):  # type: ignore[misc]
     """``does_source_help`` as something that a study can run."""
 
     verdict_: Verdict
+    seconds_: float
 
     def __init__(self, system: Any = "auto", n_splits: int | None = None) -> None:
         self.system = system
@@ -139,7 +141,9 @@ class Asked(BaseEstimator):  # type: ignore[misc]
         # Other splits than those of the rows themselves, which are drawn by the seed too.
         seed = 10_000 + rows.seed
         options = {"system": self.system, "n_splits": self.n_splits, "random_state": seed}
+        start = time.process_time()
         self.verdict_ = does_source_help(*given, **options, curve=False)  # what is judged, and nothing else
+        self.seconds_ = time.process_time() - start
         return self
 
 
@@ -160,6 +164,7 @@ class Asking:
         low, high = verdict.interval
         words = "can't tell" if verdict.helps is None else "helps" if verdict.helps else "does not help"
         found = {"difference": verdict.difference, "low": low, "high": high, "splits": verdict.n_splits}
+        found["processor seconds"] = round(fit.model.seconds_, 2)  # those of the record are by the clock
         return ANSWERS[words], found
 
     def agreement(self, entrant: Entrant, column: str, fit: Fit) -> float | None:
