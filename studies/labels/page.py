@@ -204,6 +204,17 @@ def section(part: str, records: Sequence[Record]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def known_gains(records: Mapping[str, Sequence[Record]]) -> dict[str, float]:
+    """What label transfer gains over the best target-only rule with 1 label per class, in points by pair of views."""
+    found = results(STUDIES["few"](None), records["few"], TARGET_ONLY["few"])["1"]
+    gains = {}
+    for group, transfer in zip(found.board.groups, found.board.scores(TRANSFER), strict=True):
+        place = found.board.groups.index(group)
+        best = max(100 * found.board.scores(name)[place].mean() for name in TARGET_ONLY["few"])
+        gains[group.replace("SNARE ", "SNARE-seq ")] = float(100 * transfer.mean() - best)
+    return gains
+
+
 def has_figure(found: Results, name: str, figure: str) -> bool:
     """Return whether a figure was recorded of a system."""
     return any(bool(np.isfinite(found.scores(name, data, figure)).any()) for data in found.sets)
