@@ -201,7 +201,10 @@ UNKNOWN = "not known"
 
 
 def power(errors: Sequence[Record], gains: Mapping[str, float]) -> TextTable:
-    """How often a true source is called helpful, by what it gains on other draws, in points by pair of views."""
+    """How often a true source is called helpful, by what it gains on other draws, in points by pair of views.
+
+    Below, by the difference that the run itself measured, which the answer depends on.
+    """
     found = [r for r in errors if r.variant == f"few, {TRUE}" and r.score is not None]
     rows = []
     for name, low, high in (*KNOWN, (UNKNOWN, np.nan, np.nan)):
@@ -209,6 +212,11 @@ def power(errors: Sequence[Record], gains: Mapping[str, float]) -> TextTable:
         pairs = len({r.group for r in some})
         scores = np.array([r.score for r in some])
         rows.append((name, str(pairs), *_row(name, scores)[1:]))
+    measured = {r.key: 100.0 * (r.figures or {}).get("difference", np.nan) for r in found}
+    for name, low, high in KNOWN:
+        some = [r for r in found if _is_within(measured[r.key], low, high)]
+        scores = np.array([r.score for r in some])
+        rows.append((f"measured in the run: {name}", str(len({r.group for r in some})), *_row(name, scores)[1:]))
     head = ("gain with other draws", "pairs of views", "runs", *ANSWERS, "helps, in per cent", "95 %")
     return TextTable("True sources, every class labelled", head, tuple(rows))
 
