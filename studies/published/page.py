@@ -116,7 +116,8 @@ def summarize(boards: dict[str, Board], records: Sequence[Record]) -> str:
     both = {name: [mean(each, name) for each in (board, back)] for name in (TRANSFER, EQUAL_SHARES)}
     values = [[r.score, r.figures["FOSCTTM"], r.figures["FOSCTTM in ATAC"]] for r in cells if r.figures]
     figures = np.mean(np.array(values, dtype=float), axis=0)
-    plans = [(r.figures["FOSCTTM"], r.system, 100 * (r.score or 0.0)) for r in cells_of(records) if is_plan(r)]
+    found = [r for r in cells_of(records) if is_plan(r)]
+    plans = [((r.figures or {})["FOSCTTM"], r.system, 100 * (r.score or 0.0)) for r in found]
     transport = "; of GW and COOT the best is {1}, {0:.3f} and {2:.0f} %".format(*min(plans)) if plans else ""
     return SUMMARY.format(
         transport=transport,
