@@ -9,6 +9,7 @@ import numpy as np
 from isthmus.evidence.comparison import format_points
 from isthmus.study.board import ABSENT, HOLDS, REVERSED, Claim
 from isthmus.study.records import SCHEME, Record
+from studies.labels import shuffled_pairs
 from studies.labels.error_rates import TRUE
 from studies.labels.parts import BOTH, FULL, KMEANS, LDA, PLAIN, RANDOM, SHARES, SPOILT, STUDIES, TRANSFER
 from studies.labels.tables import (
@@ -250,7 +251,8 @@ def describe_shortfalls(records: Mapping[str, Sequence[Record]]) -> str:
             errors = {data: each.mean(TRANSFER, data, ERROR) for data in each.sets} if each.board.seeds else {}
             if above := [f"{data} {error:.0f}" for data, error in errors.items() if error > GOAL]:
                 said.append(f"{study.title.lower()}, {study.variants[variant]}: {', '.join(above)}")
-    return SHORT.format(goal=GOAL, errors=f" (per cent): {'; '.join(said)}" if said else " nowhere") + "\n"
+    errors = f" (per cent): {'; '.join(said)}" if said else " nowhere"
+    return SHORT.format(goal=GOAL, errors=errors) + shuffled_pairs.describe(shuffled_pairs.read()) + "\n"
 
 
 def has_figure(found: Results, name: str, figure: str) -> bool:
