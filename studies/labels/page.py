@@ -235,11 +235,20 @@ def describe_shares(part: str, records: Sequence[Record]) -> str:
     if part == "naming":
         return ""
     words, runs = STUDIES[part](None).variants, []
+    new = {name: find_new_trials(records, name) for name in (TRANSFER, *SPOILT.values())}
     for name, told in ((TRANSFER, "the true source"), *((each, f"{kind} ones") for kind, each in SPOILT.items())):
-        new = [r for r in records if r.system == name and str(r.fingerprint).startswith(SCHEME)]
-        counts = [f"{sum(r.variant == v for r in new)} {words[v]}" for v in words]
+        counts = [f"{sum(variant == v for _, variant, _ in new[name])} with {words[v]}" for v in words]
         runs.append(f"{told} {', '.join(counts)}")
-    return SHARES_NOTE.format(runs="; ".join(runs))
+    said = SHARES_NOTE.format(runs="; ".join(runs))
+    if missing := len(new[TRANSFER] - new[SPOILT["noise"]]) if part == "real" else 0:
+        said += f" In {missing} trials (Debian) the true source was run anew and the corrupted ones were not."
+    return said
+
+
+def find_new_trials(records: Sequence[Record], name: str) -> set[tuple[str, str, int]]:
+    """Return the trials of a system whose records have a fingerprint of today's scheme."""
+    found = (r for r in records if r.system == name and str(r.fingerprint).startswith(SCHEME))
+    return {(r.group, r.variant, r.seed) for r in found}
 
 
 def describe_shortfalls(records: Mapping[str, Sequence[Record]]) -> str:
