@@ -143,9 +143,9 @@ SHORT = """\
 
 - **Probabilities.** The expected calibration error is to be {goal:.0f} % at most. It is larger{errors}. Names of \
 classes without a label are as sure as those of the others, and with one label per class no label can be held out.
-- **Class shares.** Where ten labels per class and many rows show unequal shares by chance, the estimate costs \
-accuracy (mfeat, 6 and 9 by Fourier coefficients). Since then an estimate needs a larger deviation; between the two \
-bars shares stay equal and bind less strictly. By development seeds: [log of experiments](research.md).
+- **Class shares.** Where labelled rows show unequal shares by chance, the estimate costs accuracy (mfeat, 6 and 9 by \
+Fourier coefficients). An estimate needs a large deviation; below it shares stay equal and bind less strictly \
+([log of experiments](research.md)).
 """
 
 
@@ -260,8 +260,8 @@ def describe_shortfalls(records: Mapping[str, Sequence[Record]]) -> str:
             errors = {data: each.mean(TRANSFER, data, ERROR) for data in each.sets} if each.board.seeds else {}
             if above := [f"{data} {error:.0f}" for data, error in errors.items() if error > GOAL]:
                 said.append(f"{study.title.lower()}, {study.variants[variant]}: {', '.join(above)}")
-    errors = f" (per cent): {'; '.join(said)}" if said else " nowhere"
-    return SHORT.format(goal=GOAL, errors=errors) + shuffled_pairs.describe(shuffled_pairs.read()) + "\n"
+    where = f" (per cent): {'; '.join(said)}" if said else " nowhere"
+    return SHORT.format(goal=GOAL, errors=where) + shuffled_pairs.describe(shuffled_pairs.read()) + "\n"
 
 
 def has_figure(found: Results, name: str, figure: str) -> bool:
