@@ -143,8 +143,8 @@ SHORT = """\
 
 - **Probabilities.** The expected calibration error is to be {goal:.0f} % at most. It is larger{errors}. Names of \
 classes without a label are as sure as those of the others, and with one label per class no label can be held out.
-- **Class shares.** Where labelled rows show unequal shares by chance, the estimate costs accuracy (mfeat, 6 and 9 by \
-Fourier coefficients). An estimate needs a large deviation; below it shares stay equal and bind less strictly \
+- **Class shares.** Where labelled rows show unequal shares by chance, the estimate costs accuracy (mfeat, 6 and 9 \
+by Fourier coefficients). An estimate needs a large deviation; below it shares stay equal and bind less strictly \
 ([log of experiments](research.md)).
 """
 
