@@ -17,7 +17,7 @@ from isthmus.study.study import Study
 from studies.labels import STUDIES, error_rates_command, verdicts
 from studies.labels.data import set_of
 from studies.labels.error_rates import PAIRS
-from studies.labels.page import page
+from studies.labels.page import known_gains, page
 from studies.labels.rows import Drawn
 from studies.options import add_run_options, choose_parts
 
@@ -117,7 +117,8 @@ def _render(options: argparse.Namespace) -> None:
 def render_page(folder: Path = RECORDS) -> str:
     """The page of the records in a folder."""
     first, errors = (list(RecordStore(folder, name).read().values()) for name in ("few-first", "error_rates"))
-    return page(committed_records(folder), verdicts.section(verdicts.read(folder), errors), first, errors)
+    records = committed_records(folder)
+    return page(records, verdicts.section(verdicts.read(folder), errors, known_gains(records)), first, errors)
 
 
 def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from isthmus.estimators.controls import KINDS
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.study.board import Board, TextTable
 from isthmus.study.design import Entrant, Fit
+from isthmus.study.records import Record
 from isthmus.study.study import Study
 from isthmus.study.trial_rows import Trial, hash_name
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
@@ -67,7 +69,7 @@ PAIRS: dict[str, tuple[Loader, str, str]] = {
 """A collection and two of its views. Of the Debian and Reuters pairs, all but EN→FR were chosen for a gain of three
 points or more with one label per class in the committed records of the paper's size."""
 QUESTIONS = {"few": "every class labelled", "names": "a third of the classes without a label"}
-TRUE = "true"
+TRUE, SECONDS = "true", "processor seconds"
 VARIANTS = {
     f"{question}, {kind}": f"{words}, {kind} source"
     for question, words in QUESTIONS.items()
@@ -128,6 +130,7 @@ class Asked(BaseEstimator):  # type: ignore[misc]
     """``does_source_help`` as something that a study can run."""
 
     verdict_: Verdict
+    seconds_: float
 
     def __init__(self, system: Any = "auto", n_splits: int | None = None) -> None:
         self.system = system
@@ -139,7 +142,9 @@ class Asked(BaseEstimator):  # type: ignore[misc]
         # Other splits than those of the rows themselves, which are drawn by the seed too.
         seed = 10_000 + rows.seed
         options = {"system": self.system, "n_splits": self.n_splits, "random_state": seed}
+        start = time.process_time()
         self.verdict_ = does_source_help(*given, **options, curve=False)  # what is judged, and nothing else
+        self.seconds_ = time.process_time() - start
         return self
 
 
@@ -160,6 +165,7 @@ class Asking:
         low, high = verdict.interval
         words = "can't tell" if verdict.helps is None else "helps" if verdict.helps else "does not help"
         found = {"difference": verdict.difference, "low": low, "high": high, "splits": verdict.n_splits}
+        found[SECONDS] = round(fit.model.seconds_, 2)  # those of the record are by the clock
         return ANSWERS[words], found
 
     def agreement(self, entrant: Entrant, column: str, fit: Fit) -> float | None:
@@ -187,6 +193,46 @@ def rates(boards: Mapping[str, Board]) -> TextTable:
     rows.append(_row("all spoilt sources", every[np.isfinite(every)]))
     head = ("source", "runs", *ANSWERS, "helps, in per cent", "95 %")
     return TextTable("How often the verdict says what", head, tuple(rows), footer=1)
+
+
+KNOWN = (("3 points or more", 3.0, np.inf), ("1 to 3 points", 1.0, 3.0), ("less than 1 point", -np.inf, 1.0))
+"""Classes of gains that are known from other draws."""
+UNKNOWN = "not known"
+
+
+def power(errors: Sequence[Record], gains: Mapping[str, float]) -> TextTable:
+    """How often a true source is called helpful, by what it gains on other draws, in points by pair of views.
+
+    Below, by the difference that the run itself measured, which the answer depends on.
+    """
+    found = [r for r in errors if r.variant == f"few, {TRUE}" and r.score is not None]
+    rows = []
+    for name, low, high in (*KNOWN, (UNKNOWN, np.nan, np.nan)):
+        some = [r for r in found if _is_within(gains.get(r.group), low, high)]
+        pairs = len({r.group for r in some})
+        scores = np.array([r.score for r in some])
+        rows.append((name, str(pairs), *_row(name, scores)[1:]))
+    measured = {r.key: 100.0 * (r.figures or {}).get("difference", np.nan) for r in found}
+    for name, low, high in KNOWN:
+        some = [r for r in found if _is_within(measured[r.key], low, high)]
+        scores = np.array([r.score for r in some])
+        rows.append((f"measured in the run: {name}", str(len({r.group for r in some})), *_row(name, scores)[1:]))
+    head = ("gain with other draws", "pairs of views", "runs", *ANSWERS, "helps, in per cent", "95 %")
+    return TextTable("True sources, every class labelled", head, tuple(rows))
+
+
+def _is_within(gain: float | None, low: float, high: float) -> bool:
+    return low != low if gain is None else low <= gain < high
+
+
+def seconds(errors: Sequence[Record]) -> TextTable:
+    """Processor seconds of a question by variant, where they were measured: the median and the largest."""
+    rows = []
+    for variant, words in VARIANTS.items():
+        some = [(r.figures or {}).get(SECONDS) for r in errors if r.variant == variant]
+        if known := [each for each in some if each is not None]:
+            rows.append((words, str(len(known)), f"{np.median(known):.1f}", f"{max(known):.1f}"))
+    return TextTable("Processor seconds of a question", ("source", "questions", "median", "largest"), tuple(rows))
 
 
 def _row(name: str, scores: Any) -> tuple[str, ...]:

@@ -13,13 +13,13 @@ from isthmus import Verdict, does_source_help
 from isthmus._core.files import write_text
 from isthmus.evidence.comparison import format_points
 from isthmus.exceptions import InputError
-from isthmus.study.board import TextTable
+from isthmus.study.board import TextTable, format_seeds
 from isthmus.study.records import Record
 from isthmus.study.source_value.result import CurvePoint
 from isthmus.study.trial_rows import Trial
 from isthmus.view.canvas import METADATA, new_figure
 from isthmus.view.plots import plot_labels_curve
-from studies.labels.error_rates import PAIRS, QUESTIONS, TRUE, VARIANTS, Draw, rates, study
+from studies.labels.error_rates import PAIRS, QUESTIONS, TRUE, VARIANTS, Draw, power, rates, seconds, study
 
 FILE = "verdicts.jsonl"
 PICTURE = "pictures/verdict_curves.png"
@@ -65,8 +65,13 @@ def read(folder: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path}: expected a line of JSON for each verdict, got {error}.") from error
 
 
-def section(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Record]) -> str:
-    """Sentences, curves and error rates; empty without any."""
+def section(
+    verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Record], gains: Mapping[str, float] | None = None
+) -> str:
+    """Sentences, curves and error rates; empty without any.
+
+    ``gains`` are those of label transfer with one label per class on other draws, in points by pair of views.
+    """
     blocks = []
     if verdicts:
         blocks += [HEAD, _sentences(verdicts), f"![The same curves]({PICTURE})", curves(verdicts).markdown]
@@ -74,17 +79,23 @@ def section(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Record]) -> 
         seeds = sorted({record.seed for record in errors})
         there = [variant for variant in VARIANTS if any(record.variant == variant for record in errors)]
         boards = {variant: study().board(errors, seeds, variant) for variant in there}
-        blocks += ["## How often the verdict is wrong", ERRORS, rates(boards).markdown]
+        said = ERRORS.format(seeds=format_seeds(seeds))
+        blocks += ["## How often the verdict is wrong", said, rates(boards).markdown]
+        blocks += [POWER, power(errors, gains or {}).markdown, seconds(errors).markdown]
     return "\n\n".join(blocks) + ("\n\n" if blocks else "")
 
 
 ERRORS = """\
-Of a spoilt source, "helps" is wrong. Real runs of today's rule: 20 source rows and 21 labelled target rows \
-per class (fewer in small classes), every class labelled, one label per class shown, pairs of views of digits, \
-mfeat, Debian, Reuters and SNARE-seq and made data. Seeds from 0 on, as far as they were run. Of the true \
-sources some help and some do not. Where a gate stays closed, noise, permuted and renamed sources of one draw \
-give the same fits, so that these runs are fewer pieces of evidence than their number says. Naming classes \
-without a label was not run with this rule."""
+Of a spoilt source, "helps" is wrong. Real runs of today's rule: 20 source rows and 21 labelled target rows per \
+class (fewer in small classes), pairs of views of digits, mfeat, Debian, Reuters and SNARE-seq and made data, \
+{seeds}. Once with every class labelled and one label per class shown, and, on fewer draws, with a third of the \
+classes without a label, where the verdict is on their names. Where a gate stays closed, noise, permuted and renamed \
+sources of one draw give the same fits, so that these runs are fewer pieces of evidence than their number says. What \
+rules of the target alone learn from a draw was computed once for all its sources, with the same result."""
+POWER = """\
+Of the true sources some help and some do not. The next table groups them by what label transfer gains over the best \
+target-only rule with one label per class in the runs [above](#1-label-per-class), which are other draws; of some \
+pairs of views that is not known. Seconds are those of questions that were asked one by one."""
 
 
 def _sentences(verdicts: Sequence[Mapping[str, Any]]) -> str:

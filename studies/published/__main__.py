@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from isthmus import align
 from isthmus._core.files import write_text
 from isthmus.cli.process import run_command
-from isthmus.evidence import foscttm
 from isthmus.exceptions import InputError
-from isthmus.study.records import VERSIONS, Record, RecordStore
+from isthmus.study.records import Record, RecordStore
 from isthmus.study.study import RunPlan, run_plan
-from studies.datasets import load_snareseq
 from studies.options import add_run_options, choose_parts
+from studies.published.cells import run_cells
 from studies.published.page import page
-from studies.published.protocols import ALIGN, CELLS, GROUPS, NAME, ONCE, study
+from studies.published.protocols import CELLS, GROUPS, ONCE, study
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "published.md"
@@ -47,25 +42,6 @@ def _run(options: argparse.Namespace) -> None:
         seeds = tuple(seed for seed in options.seeds if part not in ONCE or seed == 0)
         plan = RunPlan(study(options.data, (part,)), ("",), ("default",), seeds)
         run_plan(plan, store, n_jobs=options.jobs, progress=True)
-
-
-def run_cells(store: RecordStore, seeds: Sequence[int], folder: Path | None) -> None:
-    """Align cells of two assays, without label or pair, where no record is there yet."""
-    found = load_snareseq(folder)
-    rna, atac = found["rna10"], found["atac19"]
-    with store.lock():
-        for seed in seeds:
-            key = NAME, CELLS, "", seed, ALIGN, "default"
-            if key not in store.read():
-                start = time.process_time()
-                alignment = align(atac.X, rna.X, random_state=seed)
-                seconds = round(time.process_time() - start, 3)
-                score = round(float(np.mean(alignment.transfer_labels(atac.y).names == rna.y)), 4)
-                figures = {"FOSCTTM": foscttm(alignment.embed(), alignment.B)}
-                figures["FOSCTTM in ATAC"] = foscttm(alignment.A, alignment.embed("B"))
-                figures = {name: round(value, 4) for name, value in figures.items()}
-                store.add([Record(*key, {}, score, seconds, "done", None, VERSIONS, figures=figures)])
-        store.merge()
 
 
 def _render(options: argparse.Namespace) -> None:

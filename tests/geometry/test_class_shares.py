@@ -45,6 +45,14 @@ def test_unequal_shares_are_found_as_far_as_labels_tell():
     assert errors[40] < errors[10] < errors[3] < np.abs(shares - 0.2).sum()
 
 
+def test_a_deviation_too_small_for_an_estimate_loosens_equal_shares():
+    shares = np.array([0.3, 0.24, 0.2, 0.15, 0.11])
+    found = [infer_shares([(L, U)], y) for L, U, y in (clouds(shares, 10, distance=2.0, seed=s) for s in range(20))]
+    kinds = {(bool(np.ptp(each.shares) == 0.0), each.strictness == 1.0) for each in found}
+    assert kinds >= {(True, False), (False, False)}
+    assert (False, True) not in kinds
+
+
 def test_one_label_of_a_class_tells_nothing():
     L, U, y = clouds([0.7, 0.2, 0.1], per_class=1)
     found = infer_shares([(L, U)], y)

@@ -96,8 +96,9 @@ LEAST_STRICTNESS = 0.5
 Views: TypeAlias = Sequence[tuple[FloatArray, FloatArray]]
 # Shares count as unequal where counts deviate from equal ones by more, in variances: this, and the second over labels
 # per class and √C, because few held-out labels, and few classes, make deviations vary. By development seeds, equal
-# shares have about 0.45, and with 3 labels per class one in ten has more than 1.2.
-UNEQUAL, BY_LABELS = 0.5, 9.5
+# shares have about 0.45, and with 3 labels per class one in ten has more than 1.2. Below the first and the third over
+# √C an estimate is farther from the truth than equal shares in most draws, with any number of labels.
+UNEQUAL, BY_LABELS, BY_CLASSES = 0.5, 9.5, 3.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,8 @@ def infer_shares(views: Views, codes: IntArray) -> ShareEstimate:
     (Saerens et al. 2002, shrunk): M is known from :math:`n_l` rows only, so that q counts for no more than these.
     Self-trained guesses would not do: they confirm the shares that they were balanced with. Where q is as near to
     :math:`M^T 1 / C` as chance would have it, or a class has one label and no row can be held out, the shares are
-    equal, and strict.
+    equal, and strict. Where it is farther, but an estimate would not be nearer to the truth, they are equal, and bind
+    less strictly.
 
     Parameters
     ----------
@@ -156,13 +158,16 @@ def infer_shares(views: Views, codes: IntArray) -> ShareEstimate:
     deviation = float(np.mean((q / n - equal @ M) ** 2 / (equal @ (M * (1.0 - M)))) * counted)
     if deviation <= UNEQUAL + BY_LABELS * C**0.5 / n_l:
         return ShareEstimate(equal)
+    bound = counted / (counted + HALF_BOUND * C)
+    strictness = LEAST_STRICTNESS + (1.0 - LEAST_STRICTNESS) * bound
+    if deviation <= UNEQUAL + BY_CLASSES / C**0.5:
+        return ShareEstimate(equal, strictness)
     pi = equal
     for _ in range(SINKHORN_SWEEPS):
         R = pi[:, None] * M
         pi = R @ (q / R.sum(axis=0)) * (counted / n) + ADDED_ROWS
         pi = pi / pi.sum()
-    bound = counted / (counted + HALF_BOUND * C)
-    return ShareEstimate(pi, LEAST_STRICTNESS + (1.0 - LEAST_STRICTNESS) * bound)
+    return ShareEstimate(pi, strictness)
 
 
 def _count_predictions(L: FloatArray, y: IntArray, U: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:

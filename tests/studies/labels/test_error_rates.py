@@ -1,11 +1,14 @@
 """The verdict's error rates: spoilt sources are spoilt, runs are kept, and the table counts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from isthmus.study.records import VERSIONS, Record
 from isthmus.study.trial_rows import Trial
 from studies.labels.__main__ import main
-from studies.labels.error_rates import Draw, rates, study
+from studies.labels.error_rates import SECONDS, Draw, power, rates, seconds, study
 
 DIGITS = "digits pixels→shape"
 
@@ -48,6 +51,32 @@ def test_the_table_counts_spoilt_sources_together(tmp_path):
     design = study(pairs=[DIGITS], system="target 1-NN", n_splits=3)
     empty = {variant: design.board([], (100,), variant) for variant in ("few, true", "few, noise")}
     assert [row[1] for row in rates(empty).rows] == ["0", "0", "0"]
+
+
+def test_true_sources_are_counted_by_their_known_gains():
+    plain = Record("error_rates", "p", "few, true", 0, "verdict", "default", {}, 1.0, 9.0, "done", None, VERSIONS)
+    answers = {"a": (1.0, 1.0, 0.5), "b": (1.0, 0.0), "c": (0.0,), "d": (0.5,)}
+    found = [
+        replace(
+            plain, group=group, seed=seed, score=score, figures={SECONDS: float(seed), "difference": 0.02 * score}
+        )
+        for group, scores in answers.items()
+        for seed, score in enumerate(scores)
+    ]
+    found.append(replace(plain, group="a", variant="few, noise", score=0.0))
+    table = power(found, {"a": 3.0, "b": 1.2, "c": -2.0})
+    assert [row[1:6] for row in table.rows[:4]] == [
+        ("1", "3", "2", "0", "1"),
+        ("1", "2", "1", "1", "0"),
+        ("1", "1", "0", "1", "0"),
+        ("1", "1", "0", "0", "1"),
+    ]
+    assert [row[1:6] for row in table.rows[4:]] == [
+        ("0", "0", "0", "0", "0"),
+        ("3", "5", "3", "0", "2"),
+        ("2", "2", "0", "2", "0"),
+    ]
+    assert seconds(found).rows == (("every class labelled, true source", "7", "0.0", "2.0"),)
 
 
 @pytest.mark.parametrize("seeds", ["5", "5:5", "a:b"])

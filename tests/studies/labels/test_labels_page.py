@@ -9,12 +9,12 @@ import pytest
 from isthmus.exceptions import InputError
 from isthmus.study.records import VERSIONS, Record, RecordStore
 from isthmus.study.study import RunPlan
-from studies.labels import STUDIES
+from studies.labels import STUDIES, shuffled_pairs
 from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, render_page, select_groups
 from studies.labels.page import TARGET_ONLY, comparisons, page
 from studies.labels.parts import FULL, LDA, RANDOM, SPOILT, TRANSFER
 from studies.labels.tables import BEST, FEWEST_GROUPS, claims, compare_scores, difference_table, results, score_table
-from studies.labels.task import UNNAMED
+from studies.labels.task import ERROR, UNNAMED
 
 SEEDS = range(100, 110)
 LEVELS = {TRANSFER: 0.8, FULL: 0.9, RANDOM: 0.45, LDA: 0.5, **dict.fromkeys(SPOILT.values(), 0.5)}
@@ -55,6 +55,30 @@ def test_the_page_has_every_part_and_nothing_out_of_date(records, text):
     assert "nan" not in re.sub(r"\w+nan\w*|\w*nan\w+", "", text)
     assert "\n\n\n" not in text
     assert page(records) == text
+
+
+def test_the_page_says_which_runs_estimate_shares_and_what_fell_short(records, text):
+    short = text.split("## What fell short")[1].split("\n## ")[0]
+    assert "at most. It is larger nowhere" in short  # made records have no calibration error
+    assert "the true source 110 with 1 label per class, 110 with 3 labels per class" in text
+    spoilt = set(SPOILT.values())
+    old = [replace(r, fingerprint="0" * 16) if r.system in spoilt else r for r in records["real"]]
+    assert "noise ones 0 with 1 label per class" in page(records | {"real": old})
+    assert "In 330 trials (Debian) the true source was run anew" in page(records | {"real": old})
+    wrong = [replace(r, figures={**r.figures, ERROR: 0.09}) for r in records["naming"]]
+    said = page(records | {"naming": wrong}).split("## What fell short")[1]
+    assert "half of the classes labelled, 3 labels per labelled class: digits demo 9, digits 9" in said
+
+
+def test_shuffled_pairs_are_counted():
+    plain = {"group": "a", "pairs": 30, "seed": 100, "accuracy": 0.2}
+    kinds = {"true": (True, 4.0), "shuffled": (False, 1.0)}
+    found = [{**plain, "kind": kind, "ok": ok, "z": z} for kind, (ok, z) in kinds.items()]
+    found.append({**plain, "seed": 101, "kind": "shuffled", "ok": None, "z": 2.0, "accuracy": 0.1})
+    said = shuffled_pairs.describe(found)
+    assert "1 of 2 draws with shuffled pairs are noticed and name no class, 1 are called doubtful" in said
+    assert "z is at most 2.0 with shuffled pairs and at least 4.0 with true ones" in said
+    assert shuffled_pairs.describe(found[:1]) == ""
 
 
 def test_tables_have_means_over_groups(records):

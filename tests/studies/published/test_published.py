@@ -12,7 +12,9 @@ from isthmus.study.records import VERSIONS, Record, RecordStore
 from isthmus.study.trial_rows import Trial
 from studies.labels.data import Pair
 from studies.published import __main__ as command
+from studies.published import cells as cell_study
 from studies.published import protocols
+from studies.published.cells import SYSTEMS, cell_table, place_cells, run_cells
 from studies.published.page import COLUMNS, NOISE, TARGET_ONLY, TRANSFER, page
 from studies.published.protocols import CELLS, GROUPS, ONCE, PublishedDraw
 
@@ -83,6 +85,44 @@ def test_a_run_is_resumed(made_pair, monkeypatch, tmp_path):
     monkeypatch.setattr(protocols.TargetOnly, "fit", None)  # a second run would fail
     assert command.main(arguments) == 0
     assert RecordStore(tmp_path, "records").read() == first
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    """Points of a curve in two spaces, three classes along it."""
+    t = np.sort(np.random.default_rng(0).random(60) ** 1.5)
+    curve = np.stack([np.cos(2.0 * t), np.sin(2.0 * t), 0.3 * np.sin(6.0 * t)], axis=1)
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    y = np.repeat(np.arange(3), 20)
+    found = {"rna10": Domain(curve, y), "atac19": Domain(curve @ turn, y)}
+    monkeypatch.setattr(cell_study, "load_snareseq", lambda folder: found)
+    return found
+
+
+def test_a_plan_places_and_names_cells(cells):
+    rna, atac = cells["rna10"], cells["atac19"]
+    for name in ("GW, euclidean cost", "FGW, graph cost, 3 labels"):
+        names, figures = place_cells(SYSTEMS[name], atac.X, atac.y, rna.X, rna.y, 0)
+        assert names > 0.9
+        assert max(figures.values()) < 0.1
+        shifted = place_cells(SYSTEMS[name], np.roll(atac.X, 30, axis=0), atac.y, rna.X, rna.y, 0)
+        assert shifted[1]["FOSCTTM"] > 0.3
+
+
+def test_cells_are_resumed_and_on_the_page(cells, tmp_path, monkeypatch):
+    few = {name: system for name, system in SYSTEMS.items() if name.startswith("FGW, eucl") or name.startswith("GW")}
+    monkeypatch.setattr(cell_study, "SYSTEMS", few)
+    store = RecordStore(tmp_path, "records")
+    run_cells(store, (0, 1), None)
+    found = store.read()
+    assert len(found) == sum(2 if system.is_random else 1 for system in few.values())
+    monkeypatch.setattr(cell_study, "place_cells", None)  # a second run would fail
+    run_cells(store, (0, 1), None)
+    assert store.read() == found
+    table = {row[0]: row for row in cell_table(list(found.values())).rows}
+    assert [table[name][1] for name in ("GW, graph cost", "FGW, euclidean cost, 3 labels")] == ["1", "2"]
+    assert all(table["FGW, euclidean cost, 3 labels"])
+    assert "of GW and COOT the best is GW, " in page([*make_records(), *found.values()])
 
 
 @pytest.mark.data

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import log_softmax
 
 from isthmus import LabelTransfer, load, save
 from isthmus.data.domains import KnownPairs, TwoDomains
@@ -147,10 +148,12 @@ def test_an_expert_of_noise_gets_little_weight(seed):
 @given(st.integers(0, 200))
 def test_the_deviation_is_that_of_permutations(seed):
     rng = np.random.default_rng(seed)
-    predicted, names = rng.integers(0, 3, size=(2, 25))
-    hits = [np.sum(predicted == rng.permutation(names)) for _ in range(2000)]
-    z = (np.sum(predicted == names) - np.mean(hits)) / np.std(hits)
-    assert measure_prediction_z(predicted, names) == pytest.approx(z, abs=0.25 + 0.1 * abs(z))
+    terms, names = rng.normal(size=(25, 2, 3)), rng.integers(0, 3, size=25)
+    L = log_softmax(terms.mean(axis=1), axis=1)
+    sums = [L[np.arange(25), rng.permutation(names)].sum() for _ in range(2000)]
+    z = (L[np.arange(25), names].sum() - np.mean(sums)) / np.std(sums)
+    assert measure_prediction_z(terms, names) == pytest.approx(z, abs=0.1 + 0.1 * abs(z))
+    assert measure_prediction_z(terms[:1], names[:1]) == measure_prediction_z(np.zeros((25, 2, 3)), names) == 0.0
 
 
 def test_pairs_of_one_class_are_labels(views):

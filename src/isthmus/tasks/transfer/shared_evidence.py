@@ -278,20 +278,29 @@ def fit_weights(terms: FloatArray, names: IntArray) -> FloatArray:
 def weigh_experts(rows: TransferRows, names: IntArray) -> tuple[Pool, float]:
     """Return the experts with weights by held-out pairs, and z of the names that these get without such weights."""
     terms, held_out = hold_out_pairs(rows, names)
-    z = measure_prediction_z(terms.sum(axis=1).argmax(axis=1), names[held_out])
+    z = measure_prediction_z(terms, names[held_out])
     return replace(fit_experts(rows, names), weights=fit_weights(terms, names[held_out])), z
 
 
-def measure_prediction_z(predicted: IntArray, names: IntArray) -> float:
-    """Return how far predictions (n,) agree with names (n,) beyond chance, in deviations of a binomial number.
+def measure_prediction_z(terms: FloatArray, names: IntArray) -> float:
+    r"""Return how far names (n,) are likelier than the same in another order, in deviations over all orders.
+
+    .. math:: z = \sum_i b_{i y_i} \Big/ \sqrt{\tfrac{1}{n - 1} \sum_{ij} b_{i y_j}^2},
+
+    b being log-probabilities (n, C) by the mean of the ``terms`` (n, K, C) without row and column means (Hoeffding
+    1951). How sure the experts are counts, not only whether they are right.
 
     Examples
     --------
     >>> names = np.repeat([0, 1], 20)
-    >>> round(measure_prediction_z(names, names), 1), measure_prediction_z(np.zeros(40, int), names)
-    (6.3, 0.0)
+    >>> right = np.log(0.8 * np.eye(2)[names] + 0.1)[:, None]
+    >>> round(measure_prediction_z(right, names), 1), round(measure_prediction_z(right[::-1], names), 1)
+    (6.2, -6.2)
     """
-    n, agreed = len(names), float(np.sum(predicted == names))
-    chance = float(np.sum(predicted[:, None] == names)) / max(n, 1)  # expected, of n
-    V = chance * (1.0 - chance / max(n, 1))
-    return (agreed - chance) / V**0.5 if V > 1e-9 else 0.0
+    n, C = len(names), terms.shape[2]
+    if n < 2:
+        return 0.0
+    L, counts = log_softmax(terms.mean(axis=1), axis=1), np.bincount(names, minlength=C) / n
+    B = L - (L @ counts)[:, None] - L.mean(axis=0) + float(np.mean(L @ counts))
+    V = float(np.sum(B**2 @ counts)) * n / (n - 1)
+    return float(B[np.arange(n), names].sum() / V**0.5) if V > 1e-9 else 0.0
