@@ -133,13 +133,13 @@ def _check_pairs(pairs: IntArray | None, rejected: IntArray | None, sides: Sides
     wrong = set(map(tuple, pairs.tolist())) & set(map(tuple, [] if rejected is None else rejected.tolist()))
     for i, j in sorted(wrong):
         got = f"{sides[0].ids[i]!r} and {sides[1].ids[j]!r}"
-        raise InputError(f"--not-pairs: expected no pair of --pairs, got {got}.")
+        raise InputError(f"--not-pairs, --decisions: expected no confirmed pair, got {got}.")
     for side, rows in list(zip(sides, pairs.T.tolist(), strict=True))[: 1 if many_to_one else 2]:
         row, times = Counter(rows).most_common(1)[0]
         if times > 1:
-            hint = "" if side is sides[0] else "; use --many-to-one if it may have several partners"
-            got = f"{side.name} row {side.ids[row]!r} {times} times"
-            raise InputError(f"--pairs: expected each row once, got {got}{hint}.")
+            hint = "leave one partner" + ", or use --many-to-one" * (side is not sides[0])
+            got = f"{side.name} row {side.ids[row]!r} with {times} partners"
+            raise InputError(f"--pairs, --decisions: expected one partner of each row, got {got}; {hint}.")
 
 
 def _list_matches(found: Matching, sides: Sides, texts: Texts, n: int | None = None) -> dict[str, Any]:

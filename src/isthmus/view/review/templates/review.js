@@ -98,7 +98,8 @@
     $("cut-value").textContent = percent(now.cut);
     const claimed = now.right + now.wrong, there = now.right + now.missed;
     const boxes = [gauge(kind === "match" ? "precision" : "accuracy", now.precision, now.right + " of " + claimed + " sampled are right")];
-    if (kind === "match") boxes.push(gauge("recall", now.recall, now.right + " of " + there + " sampled partners are found"));
+    const further = now.unseen === 1 ? "; 1 more row may have one beyond its candidates" : "; " + now.unseen + " more rows may have one beyond their candidates";
+    if (kind === "match") boxes.push(gauge("recall", now.recall, now.right + " of " + there + " sampled partners are found" + (now.unseen ? further : "")));
     fill($("quality"), ...boxes);
     $("claims").textContent = now.claims.toLocaleString("en") + (kind === "match" ? " matches are kept at this threshold." : " rows keep their class at this threshold.");
   }
