@@ -56,7 +56,7 @@
     for (const [name, text] of question.cells) grid.append(make("div", "name", name), marked("cell wide", text, new Set()));
     const guesses = make("div", "guesses");
     question.guesses.forEach((name, k) => {
-      const button = fill(make("button"), name, make("kbd", "", String(k + 1)));
+      const button = fill(make("button"), name + " ", make("kbd", "", String(k + 1)));
       button.type = "button";
       button.addEventListener("click", () => answer("y", name));
       guesses.append(button);
