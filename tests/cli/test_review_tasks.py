@@ -95,7 +95,7 @@ def test_a_second_partner_is_refused_but_for_rows_of_a_in_a_review_of_many_to_on
     review = start(make_match_task(several, QUIET), tmp_path / "several.csv")
     for source, target in (("a3", "b3"), ("a75", "b3")):
         review.answer(source, target, "y")
-    with pytest.raises(InputError, match=r"got a3 and b4 after a3 and b3; answer n, or undo the earlier answer.$"):
+    with pytest.raises(InputError, match=r"got a3 and b4 after a3 and b3; answer n, or undo the earlier one.$"):
         review.answer("a3", "b4", "y")
     review._work()
     state = review.state()
@@ -105,7 +105,7 @@ def test_a_second_partner_is_refused_but_for_rows_of_a_in_a_review_of_many_to_on
     (tmp_path / "one.csv").write_bytes((tmp_path / "several.csv").read_bytes())
     task = make_match_task(read_options(folder, "--drop", "kind"), QUIET)
     log = DecisionLog(tmp_path / "one.csv")
-    with pytest.raises(InputError, match=r"got a75 and b3 after a3 and b3; .*, or start again with --many-to-one.$"):
+    with pytest.raises(InputError, match=r"got a75 and b3 after a3 and b3; .*, or use --many-to-one.$"):
         Review(task, log)
     log.close()
 

@@ -46,8 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review`: more right and wrong pairs")
     table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
-    several = "several rows of A may be the same object as one row of B"
-    add("--many-to-one", action="store_true", help=several)
+    add("--many-to-one", action="store_true", help="several rows of A may be the same object as one row of B")
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")

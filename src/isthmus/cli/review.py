@@ -49,8 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="answers, one line each; a file that exists is continued (default: decisions.csv)")  # fmt: skip
     stored = "matches that `isthmus match` wrote: they are asked about first, and no match is made before"
     add("--matches", type=Path, metavar="FILE", help=stored)
-    several = "several rows of A may be the same object as one row of B"
-    add("--many-to-one", action="store_true", help=several)
+    add("--many-to-one", action="store_true", help="several rows of A may be the same object as one row of B")
     add("--no-browser", action="store_true", help="print the address instead of opening it")
     add("--port", type=parse_count, default=0, metavar="N", help="port of the page (default: a free one)")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")

@@ -446,7 +446,7 @@ def name_failures(address: str, folder: Path | None, option: str = "--resume") -
     def say_next() -> str:
         if folder is None or not (folder / MANIFEST).exists():
             return "nothing was written."
-        until = "until the swap the old index answers as before; " if option == "--resume" else ""
+        until = "until the swap the old index answers as before; " * (option == "--resume")
         return f"{until}go on with: isthmus migrate {folder} {option}"
 
     try:

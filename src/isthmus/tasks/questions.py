@@ -233,10 +233,8 @@ class SampledQuality:
     def recall(self) -> Proportion | None:
         """The share of the rows with a partner among their options for which it is claimed."""
         n = self.right + (self.missed or 0)
-        if not n or self.missed is None:
-            return None
-        low, high = wilson_interval(self.right, n + self.unseen)[0], wilson_interval(self.right, n)[1]
-        return Proportion(self.right / n, low, high)
+        low, high = (wilson_interval(self.right, max(1, k))[end] for end, k in enumerate((n + self.unseen, n)))
+        return Proportion(self.right / n, low, high) if n and self.missed is not None else None
 
     @property
     def shares(self) -> dict[str, Proportion | None]:

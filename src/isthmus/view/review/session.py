@@ -97,9 +97,8 @@ class Review:
             shared = other[0] == row and self.task.single[0], other[1] == option and self.task.single[1]
             if any(shared) and other != (row, option):
                 got = f"{' and '.join(pair)} after {' and '.join(self.task.name(other))}"
-                hint = ", or start again with --many-to-one" if shared[1 - self.task.side] else ""
-                got = f"expected one partner of each row, got {got}; answer n, or undo the earlier answer{hint}"
-                raise InputError(f"{self.log.path}: {got}.")
+                hint = "answer n, or undo the earlier one" + ", or use --many-to-one" * shared[1 - self.task.side]
+                raise InputError(f"{self.log.path}: expected one partner of each row, got {got}; {hint}.")
         return row, option
 
     def _note(self, question: Question, verdict: str | None) -> None:
