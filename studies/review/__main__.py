@@ -266,7 +266,7 @@ two lines are the hard cases: few rows have a partner, or many have one that is 
 
 {covered}
 
-Not measured: two collections that share nothing, or only noisy numbers.
+Not measured: dedupe's active learning on DBLP–ACM; two collections that share nothing, or only noisy numbers.
 """
 
 
