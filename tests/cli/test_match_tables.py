@@ -190,15 +190,16 @@ def test_pairs_that_contradict_each_other_are_named_by_their_ids(files, capsys, 
     status, _, err = run(capsys, files, *words)
     assert (status, err) == (
         2,
-        "isthmus: --pairs: expected each row once, got B row 'c0' 2 times; use --many-to-one if it may have several partners.\n",
+        "isthmus: --pairs, --decisions: expected one partner of each row, got B row 'c0' with 2 partners; "
+        "leave one partner, or use --many-to-one.\n",
     )
     assert run(capsys, files, *words, "--many-to-one")[0] == 0
     assert [call.one_to_one for call in calls] == [False]
     write(("s0", "c0"), ("s0", "c1"))
-    assert "got A row 's0' 2 times." in run(capsys, files, *words, "--many-to-one")[2]
+    assert "got A row 's0' with 2 partners; leave one partner.\n" in run(capsys, files, *words, "--many-to-one")[2]
     write(("s0", "c0"))
     assert (
-        "--not-pairs: expected no pair of --pairs, got 's0' and 'c0'."
+        "--not-pairs, --decisions: expected no confirmed pair, got 's0' and 'c0'."
         in run(capsys, files, *words, "--not-pairs", "twice.csv")[2]
     )
 

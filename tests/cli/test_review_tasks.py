@@ -10,6 +10,7 @@ pytest.importorskip("polars")
 from isthmus.cli.console import Console
 from isthmus.cli.main import main, make_parser
 from isthmus.cli.review import make_label_task, make_match_task
+from isthmus.exceptions import InputError
 from isthmus.view.review.decisions import DecisionLog
 from isthmus.view.review.session import Review
 
@@ -64,6 +65,49 @@ def test_pairs_of_the_smaller_file_with_their_cells(folder, tmp_path):
     assert review.state()["quality"][0]["right"] > 0
     assert "--decisions decisions.csv -o matches.csv" in review.state()["again"]
     review.log.close()
+
+
+def write_decisions(path, *rows):
+    lines = ["source,target,verdict,time", *(f"{row},2026-01-31T12:00:00+00:00" for row in rows)]
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def test_decisions_that_confirm_several_partners_of_a_row_are_used_or_refused(folder, tmp_path, capsys):
+    decisions, out = tmp_path / "d.csv", tmp_path / "m.csv"
+    write_decisions(decisions, "a3,b3,y", "a75,b3,y", "a5,b6,n")
+    words = ["match", str(folder / "a.csv"), str(folder / "b.csv"), "--id", "id", "--drop", "kind", "--quiet"]
+    words += ["--decisions", str(decisions), "-o", str(out)]
+    assert main(words) == 2
+    said = "--decisions: expected one partner of each row, got B row 'b3' with 2 partners; leave one partner, or use --man"
+    assert said in capsys.readouterr().err
+    assert main([*words, "--many-to-one"]) == 0
+    with out.open(newline="", encoding="utf-8") as file:
+        found = {(row["source"], row["target"]) for row in csv.DictReader(file)}
+    assert {("a3", "b3"), ("a75", "b3")} <= found
+    assert ("a5", "b6") not in found
+    write_decisions(decisions, "a3,b3,y", "a3,b4,y")
+    assert main([*words, "--many-to-one"]) == 2
+    assert "got A row 'a3' with 2 partners; leave one partner.\n" in capsys.readouterr().err
+
+
+def test_a_second_partner_is_refused_but_for_rows_of_a_in_a_review_of_many_to_one(folder, tmp_path):
+    several = read_options(folder, "--drop", "kind", "--many-to-one")
+    review = start(make_match_task(several, QUIET), tmp_path / "several.csv")
+    for source, target in (("a3", "b3"), ("a75", "b3")):
+        review.answer(source, target, "y")
+    with pytest.raises(InputError, match=r"got a3 and b4 after a3 and b3; answer n, or undo the earlier one.$"):
+        review.answer("a3", "b4", "y")
+    review._work()
+    state = review.state()
+    assert state["error"] is None
+    assert "--many-to-one" in state["again"]
+    review.log.close()
+    (tmp_path / "one.csv").write_bytes((tmp_path / "several.csv").read_bytes())
+    task = make_match_task(read_options(folder, "--drop", "kind"), QUIET)
+    log = DecisionLog(tmp_path / "one.csv")
+    with pytest.raises(InputError, match=r"got a75 and b3 after a3 and b3; .*, or use --many-to-one.$"):
+        Review(task, log)
+    log.close()
 
 
 @pytest.mark.slow

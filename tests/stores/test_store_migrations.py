@@ -6,12 +6,16 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from conftest import start_process, wait_until
+from isthmus.cli.main import main
 from tests.stores.store_makers import SIZES, make_store, read_rows
 
 pytestmark = pytest.mark.stores
@@ -25,6 +29,14 @@ def isthmus(*words, status=0):
     found = subprocess.run(command, capture_output=True, text=True)
     assert found.returncode == status, found.stderr + found.stdout
     return found.stdout
+
+
+def isthmus_here(kind, *words, status=0):
+    """Run a command in this process, where no client holds the index longer than the command: no start to wait for."""
+    if kind in ("chroma", "qdrant"):
+        isthmus(*words, status=status)
+    else:
+        assert main([str(word) for word in words]) == status
 
 
 def migrate_words(address, folder, action):
@@ -79,8 +91,8 @@ def test_a_store_is_migrated_killed_resumed_and_restored(kind, tmp_path, process
         before = read_rows(kind, address)
         assert np.array_equal(before[2], old)
         words = migrate_words(address, tmp_path, "reembed")
-        isthmus(*words, "--dry-run")
-        isthmus(*migrate_words(address, tmp_path, "convert"), "--gate", "recall@1=1.0", status=3)
+        isthmus_here(kind, *words, "--dry-run")
+        isthmus_here(kind, *migrate_words(address, tmp_path, "convert"), "--gate", "recall@1=1.0", status=3)
         assert same(read_rows(kind, address), before)
         assert not (tmp_path / "run-reembed").exists()
 
@@ -92,7 +104,7 @@ def test_a_store_is_migrated_killed_resumed_and_restored(kind, tmp_path, process
         assert np.array_equal(after[2], new)
         isthmus("migrate", run, "--rollback")
         assert same(read_rows(kind, address), before)
-        isthmus("migrate", run, "--rollback")
+        isthmus_here(kind, "migrate", run, "--rollback")
         assert same(read_rows(kind, address), before)
 
         chance, first = random.Random(kind), tmp_path / "first"
@@ -112,7 +124,7 @@ def test_a_store_is_migrated_killed_resumed_and_restored(kind, tmp_path, process
         if json.loads(manifest.read_text())["state"] != "applied":
             isthmus("migrate", first, "--resume", "--quiet")
         assert same(read_rows(kind, address), after)
-        isthmus("migrate", first, "--rollback", "--quiet")
+        isthmus_here(kind, "migrate", first, "--rollback", "--quiet")
         assert same(read_rows(kind, address), before)
 
 
@@ -181,6 +193,27 @@ def test_some_rows_are_embedded_first_by_a_model_although_the_store_was_lost(kin
         assert same(read_rows(kind, address), before)
 
 
+def test_ctrl_c_says_how_to_go_on(tmp_path, processes, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with make_store("lancedb", tmp_path) as (address, _, new):
+        before = read_rows("lancedb", address)
+        (tmp_path / "model.py").write_text(MODEL)
+        words = migrate_words(address, tmp_path, "reembed")
+        words[words.index("--embed") + 1], words[-1] = "model:embed", "run"
+        with open("said", "w") as file:
+            process = start_process(processes, [sys.executable, "-m", "isthmus", *words], stderr=file)
+        wait_until((tmp_path / "waiting").exists, process)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+        said = (tmp_path / "said").read_text().splitlines()[-1]
+        then = "until the swap the old index answers as before; go on with: isthmus migrate run --resume."
+        assert said.startswith(f"isthmus: stopped by Ctrl-C; {then} Written before: ")
+        assert same(read_rows("lancedb", address), before)
+        (tmp_path / "go").touch()
+        isthmus("migrate", "run", "--resume", "--quiet")
+        assert np.array_equal(read_rows("lancedb", address)[2], new)
+
+
 def test_converted_vectors_are_those_of_the_adapter_and_another_model_is_refused(tmp_path):
     from isthmus import Adapter
 
@@ -224,36 +257,123 @@ def test_rows_that_others_add_meanwhile_are_not_lost(tmp_path):
         assert vectors.shape == (len(new) + 1, store.dimension)
 
 
-@pytest.mark.parametrize(("kind", "wrong"), [("npy", "rows"), ("lancedb", "rows"), ("lancedb", "search")])
-def test_an_index_that_is_wrong_does_not_stay(kind, wrong, tmp_path, monkeypatch):
-    from isthmus import InputError, migrate
+def plan_conversion(address, folder):
+    """Return an adapter, and the manifest of converting a store by it, as the command plans it."""
+    from isthmus import migrate
     from isthmus._core.progress import Progress
     from isthmus.stores import store_migration
-    from isthmus.stores.store import Columns, StagedVectors, open_store
-    from isthmus.stores.vector_files import LanceTable
+    from isthmus.stores.store import Columns, open_store
 
-    with make_store(kind, tmp_path) as (address, old, _):
-        before = read_rows(kind, address)
-        store, quiet = open_store(address), Progress(False, "")
-        embedding = store_migration.Embedding.of(f"{tmp_path}/new.npy", store.n)
-        sample = store_migration.sample_store(store, embedding, 50, [], 0, quiet)
-        adapter = migrate(sample.old, sample.new, sample.pairs, kind="ridge")
-        plan = store_migration.plan_migration(
-            address, Columns(), store, "convert", "new", sample, adapter.to_new(old)
-        )
-        run = tmp_path / "run"
-        run.mkdir()
-        sample.save(run, ())
-        append, write = StagedVectors.append, LanceTable.write_version
-        roll = lambda rows: np.roll(rows, 1, 0)  # noqa: E731
+    store = open_store(address)
+    embedding = store_migration.Embedding.of(f"{folder}/new.npy", store.n)
+    sample = store_migration.sample_store(store, embedding, 50, [], 0, Progress(False, ""))
+    adapter = migrate(sample.old, sample.new, sample.pairs, kind="ridge")
+    vectors = adapter.to_new(sample.old)
+    plan = store_migration.plan_migration(address, Columns(), store, "convert", "new", sample, vectors)
+    (folder / "run").mkdir()
+    sample.save(folder / "run", ())
+    return adapter, plan
+
+
+def go_on(adapter, folder):
+    """Run, or resume, what a manifest in the folder says."""
+    from isthmus._core.progress import Progress
+    from isthmus.stores import store_migration
+
+    manifest = store_migration.Manifest.load(folder / "run")
+    make = store_migration.map_vectors(adapter.to_new)
+    store_migration.run_migration(manifest, folder / "run", make, Progress(False, ""), manifest.open())
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [("npy", "rows"), ("lancedb", "rows"), ("lancedb", "search")])
+def test_an_index_that_is_wrong_does_not_stay(kind, wrong, tmp_path, monkeypatch):
+    from isthmus import InputError
+    from isthmus.stores.vector_files import LanceTable, NumpyFile
+
+    with make_store(kind, tmp_path) as (address, _, _):
+        before, (adapter, plan) = read_rows(kind, address), plan_conversion(address, tmp_path)
+        plan.save(tmp_path / "run")
+        rolled = lambda rows: ((block, np.roll(new, 1, 0)) for block, new in rows)  # noqa: E731
         if wrong == "search":
             monkeypatch.setattr(LanceTable, "search", lambda self, queries: [[] for _ in queries])
         else:
-            late = lambda self, start, block, rows: append(self, start, block, roll(rows))  # noqa: E731
-            monkeypatch.setattr(StagedVectors, "append", late)
-            late = lambda self, a, b, rows: write(self, a, b, ((block, roll(new)) for block, new in rows))  # noqa: E731
-            monkeypatch.setattr(LanceTable, "write_version", late)
+            write, version = NumpyFile.write, LanceTable.write_version
+            monkeypatch.setattr(NumpyFile, "write", lambda self, f, rows, d: write(self, f, rolled(rows), d))
+            monkeypatch.setattr(
+                LanceTable, "write_version", lambda self, a, b, rows: version(self, a, b, rolled(rows))
+            )
         with pytest.raises(InputError, match=r"verification: .* the old index is unchanged"):
-            store_migration.run_migration(plan, run, store_migration.map_vectors(adapter.to_new), quiet, store)
+            go_on(adapter, tmp_path)
         assert same(read_rows(kind, address), before)
-        assert json.loads((run / "manifest.json").read_text())["state"] == "writing"
+        assert json.loads((tmp_path / "run" / "manifest.json").read_text())["state"] == "writing"
+
+
+@pytest.mark.parametrize("moment", ["writing", "written", "verifying"])
+def test_ctrl_c_leaves_the_old_version_of_lancedb_and_the_run_can_be_resumed(moment, tmp_path, monkeypatch):
+    from isthmus.stores import store_migration
+    from isthmus.stores.vector_files import LanceTable
+
+    with make_store("lancedb", tmp_path) as (address, old, _):
+        before = read_rows("lancedb", address)
+        adapter, plan = plan_conversion(address, tmp_path)
+        plan.save(tmp_path / "run")
+        write, verify = LanceTable.write_version, store_migration.verify_rows
+
+        def interrupted(rows):
+            # In the thread that LanceDB reads from: Ctrl-C comes to the one that waits.
+            for k, row in enumerate(rows):
+                yield row
+                if k == 0:
+                    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                    time.sleep(0.2)
+
+        def write_version(self, about, facts, rows):
+            write(self, about, facts, interrupted(rows) if moment == "writing" else rows)
+            if moment == "written":
+                raise KeyboardInterrupt
+
+        def verify_rows(*given):
+            if moment == "verifying":
+                raise KeyboardInterrupt
+            return verify(*given)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LanceTable, "write_version", write_version)
+            patch.setattr(store_migration, "verify_rows", verify_rows)
+            with pytest.raises(KeyboardInterrupt):
+                go_on(adapter, tmp_path)
+        assert same(read_rows("lancedb", address), before)
+        go_on(adapter, tmp_path)
+        assert np.allclose(read_rows("lancedb", address)[2], adapter.to_new(old), atol=1e-5)
+        store_migration.roll_back(tmp_path / "run")
+        assert same(read_rows("lancedb", address), before)
+
+
+@pytest.mark.parametrize("kind", ["npy", "parquet", "faiss"])
+def test_a_file_is_written_once_and_a_stop_between_two_names_is_resumed(kind, tmp_path, monkeypatch):
+    from isthmus.stores import store_migration, vector_files
+    from isthmus.stores.store import StagedVectors
+
+    with make_store(kind, tmp_path) as (address, old, _):
+        before, path = read_rows(kind, address), Path(address)
+        path.chmod(0o640)
+        adapter, plan = plan_conversion(address, tmp_path)
+        plan.save(tmp_path / "run")
+        monkeypatch.delattr(StagedVectors, "append")
+        for function, then in (("os.link", before), ("rename_written", before), ("VectorFile.stamp", None)):
+            with monkeypatch.context() as patch:
+                patch.setattr(f"isthmus.stores.vector_files.{function}", Mock(side_effect=ConnectionError("lost")))
+                with pytest.raises(ConnectionError):
+                    go_on(adapter, tmp_path)
+            assert then is None or same(read_rows(kind, address), then)
+        new = path.with_name(f"{path.stem}.new-{plan.run}{path.suffix}")
+        assert not new.exists()
+        go_on(adapter, tmp_path)
+        found = read_rows(kind, address)
+        assert found[:2] == before[:2]
+        assert np.allclose(found[2], adapter.to_new(old), atol=1e-5)
+        assert path.stat().st_mode & 0o777 == 0o640
+        assert not list(tmp_path.glob(".*.part"))
+        store_migration.roll_back(tmp_path / "run")
+        assert same(read_rows(kind, address), before)
+        assert vector_files.VectorFile.read_stamp(store_migration.open_store(address)) == {}

@@ -46,8 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review`: more right and wrong pairs")
     table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
-    several = "several rows of A may be the same object as one row of B"
-    add("--many-to-one", action="store_true", help=several)
+    add("--many-to-one", action="store_true", help="several rows of A may be the same object as one row of B")
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
@@ -131,13 +130,13 @@ def _check_pairs(pairs: IntArray | None, rejected: IntArray | None, sides: Sides
     wrong = set(map(tuple, pairs.tolist())) & set(map(tuple, [] if rejected is None else rejected.tolist()))
     for i, j in sorted(wrong):
         got = f"{sides[0].ids[i]!r} and {sides[1].ids[j]!r}"
-        raise InputError(f"--not-pairs: expected no pair of --pairs, got {got}.")
+        raise InputError(f"--not-pairs, --decisions: expected no confirmed pair, got {got}.")
     for side, rows in list(zip(sides, pairs.T.tolist(), strict=True))[: 1 if many_to_one else 2]:
         row, times = Counter(rows).most_common(1)[0]
         if times > 1:
-            hint = "" if side is sides[0] else "; use --many-to-one if it may have several partners"
-            got = f"{side.name} row {side.ids[row]!r} {times} times"
-            raise InputError(f"--pairs: expected each row once, got {got}{hint}.")
+            hint = "leave one partner" + ", or use --many-to-one" * (side is not sides[0])
+            got = f"{side.name} row {side.ids[row]!r} with {times} partners"
+            raise InputError(f"--pairs, --decisions: expected one partner of each row, got {got}; {hint}.")
 
 
 def _list_matches(found: Matching, sides: Sides, texts: Texts, n: int | None = None) -> dict[str, Any]:

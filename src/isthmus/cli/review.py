@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="answers, one line each; a file that exists is continued (default: decisions.csv)")  # fmt: skip
     stored = "matches that `isthmus match` wrote: they are asked about first, and no match is made before"
     add("--matches", type=Path, metavar="FILE", help=stored)
+    add("--many-to-one", action="store_true", help="several rows of A may be the same object as one row of B")
     add("--no-browser", action="store_true", help="print the address instead of opening it")
     add("--port", type=parse_count, default=0, metavar="N", help="port of the page (default: a free one)")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
@@ -103,7 +104,7 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
         pairs, wrong = (each[:, [side, 1 - side]] for each in (confirmed, rejected))
         known = pairs if given is None else np.unique(np.vstack([given, pairs]), axis=0)
         settings: dict[str, Any] = {"not_pairs": wrong, "shared": columns, "keep": "all", "progress": progress}
-        settings |= {"scale": False, "random_state": options.seed}
+        settings |= {"scale": False, "random_state": options.seed, "one_to_one": not options.many_to_one}
         found = latest["found"] = match(first.X, second.X, known if len(known) else None, **settings)
         return propose_matches(found, side, reserved)
 
@@ -119,7 +120,8 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
         return {"probability": found.confidence, "parts": parts}
 
     ids = inputs[side].ids, inputs[1 - side].ids
-    return ReviewTask("match", *ids, side, propose, show, reveal, _write_command(options, "match"))
+    single = (not options.many_to_one, True) if side else (True, not options.many_to_one)
+    return ReviewTask("match", *ids, side, propose, show, reveal, _write_command(options, "match"), single)
 
 
 def _read_matches(path: Path, first: InputFile, second: InputFile) -> Matching:
@@ -184,7 +186,9 @@ def make_label_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
         return {"probability": float(p[option]), "parts": [(classes[c], float(p[c])) for c in order]}
 
     ids = [target.ids[row] for row in asked]
-    return ReviewTask("label", ids, classes, 1, propose, show, reveal, _write_command(options, "label"))
+    return ReviewTask(
+        "label", ids, classes, 1, propose, show, reveal, _write_command(options, "label"), (True, False)
+    )
 
 
 def _find_near(latest: dict[str, Any], source: InputFile, target: InputFile, row: int) -> list[dict[str, Any]]:
@@ -219,5 +223,6 @@ def _write_command(options: argparse.Namespace, command: str) -> str:
         words += [word for value in getattr(options, name) for word in (f"--{name}", value)]
     for name in ("label", "plan", "pairs", "decisions"):
         words += [f"--{name}", getattr(options, name)] if getattr(options, name) is not None else []
-    words += ["--no-shared"] * options.no_shared + ["-o", "labels.csv" if command == "label" else "matches.csv"]
+    words += ["--many-to-one"] * options.many_to_one + ["--no-shared"] * options.no_shared
+    words += ["-o", "labels.csv" if command == "label" else "matches.csv"]
     return shlex.join(map(str, words))

@@ -35,6 +35,7 @@ from isthmus.stores.store import (
     Beside,
     Block,
     Columns,
+    StagedVectors,
     Store,
     VersionedStore,
     as_vectors,
@@ -42,6 +43,7 @@ from isthmus.stores.store import (
     fingerprint,
     open_store,
 )
+from isthmus.stores.vector_files import VectorFile
 from isthmus.tasks.migration.options import BRIDGE, CONVERT, MOST_QUERIES, nearest_places
 
 FORMAT, VERSION = "isthmus migration", 1
@@ -286,23 +288,24 @@ def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progr
             manifest.restore = manifest.restore or store.plan_swap(manifest.run)
             manifest.save(folder)
             if versions is None:
-                d = manifest.after["fingerprint"]["dimension"]
-                beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
-                _write_rows(manifest, store, beside, make, bar)
+                beside = _write_beside(manifest, store, folder, make, bar, repeatable=repeatable)
                 manifest.after |= verify_rows(store, beside, make, bar, folder)
                 manifest.state = VERIFIED
                 manifest.save(folder)
         if versions is None:
             store.swap(manifest.run, folder, manifest.stamp, manifest.restore)
-        else:
-            rows = _make_rows(manifest, store, 0, make, bar)
-            versions.write_version(manifest.stamp, manifest.restore, ((block, new) for _, block, new in rows))
     if versions is not None:
         try:
+            if store.read_stamp().get("run") != manifest.run:
+                rows = _make_rows(manifest, store, 0, make, bar)
+                versions.write_version(manifest.stamp, manifest.restore, ((block, new) for _, block, new in rows))
             versions.go_back(manifest.restore)
             manifest.after |= verify_rows(store, manifest.open(), make, bar, folder)
-        except Exception:
-            store.restore(manifest.run, manifest.restore)
+        except BaseException:  # Ctrl-C too: a version that was not verified does not stay
+            if store.read_stamp().get("run") == manifest.run:
+                store.restore(manifest.run, manifest.restore)
+                manifest.restore = {}  # the old rows are a new version, from which --resume begins
+                manifest.save(folder)
             raise
     manifest.state = DONE
     manifest.save(folder)
@@ -322,6 +325,21 @@ def _make_rows(manifest: Manifest, store: Store, start: int, make: NewVectors, b
         start += len(block.ids)
     if start != store.n:
         raise InputError(f"{manifest.store}: expected {store.n:,} rows, read {start:,}; {UNCHANGED}.")
+
+
+def _write_beside(
+    manifest: Manifest, store: Store, folder: Path, make: NewVectors, bar: Progress, *, repeatable: bool
+) -> Beside | Store:
+    """Write the new vectors beside the old ones; a file at once, where no model would have to be called again."""
+    run, d = manifest.run, manifest.after["fingerprint"]["dimension"]
+    if isinstance(store, VectorFile) and repeatable:
+        made = _make_rows(manifest, store, 0, make, bar)
+        return store.write_beside(run, ((block, new) for _, block, new in made), d)
+    beside = store.open_beside(run, d, folder, manifest.stamp)
+    _write_rows(manifest, store, beside, make, bar)
+    if not isinstance(store, VectorFile):
+        return beside
+    return store.write_beside(run, zip(store.blocks(), StagedVectors(folder, d).blocks(), strict=True), d)
 
 
 def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
@@ -424,16 +442,22 @@ def name_failures(address: str, folder: Path | None, option: str = "--resume") -
     Traceback (most recent call last):
     isthmus.exceptions.InputError: db/docs: connection lost; nothing was written.
     """
+
+    def say_next() -> str:
+        if folder is None or not (folder / MANIFEST).exists():
+            return "nothing was written."
+        until = "until the swap the old index answers as before; " * (option == "--resume")
+        return f"{until}go on with: isthmus migrate {folder} {option}"
+
     try:
         yield
     except MISTAKES:
+        raise
+    except KeyboardInterrupt as stop:
+        stop.args = (f"{str(stop) or 'Ctrl-C'}; {say_next().rstrip('.')}",)
         raise
     except Exception as error:
         # Without what LanceDB puts around an error of ours or its own, and without a password in the address.
         around = r"^Arrow error.*?Invalid: |\.*\. Detail: Python.*|, /.*"
         said = re.sub(around, "", (str(error).strip() or type(error).__name__).splitlines()[0])[:300].rstrip(".")
-        then = "nothing was written."
-        if folder is not None and (folder / MANIFEST).exists():
-            until = "until the swap the old index answers as before; " if option == "--resume" else ""
-            then = f"{until}go on with: isthmus migrate {folder} {option}"
-        raise InputError(f"{address.split('@')[-1]}: {said}; {then}") from error
+        raise InputError(f"{address.split('@')[-1]}: {said}; {say_next()}") from error

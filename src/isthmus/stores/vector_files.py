@@ -6,12 +6,14 @@ import json
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isthmus._core.files import rename_written, replace_file, show_path, sync_folder, temporary_name, write_whole
+from isthmus._core.files import copy_mode, rename_written, replace_file, show_path, sync_folder, write_whole
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError, import_extra
 from isthmus.stores.store import (
@@ -36,7 +38,9 @@ class VectorFile(Store):
     module, extra = "numpy", "parquet"
 
     def __init__(self, address: str, columns: Columns) -> None:
-        self.path, self.name, self.columns = Path(address), address, columns
+        path = Path(address)
+        # The file that a link leads to is what is replaced, and what gets a second name.
+        self.path, self.name, self.columns = path.resolve() if path.is_symlink() else path, address, columns
         self._module = import_extra(self.module, self.extra, "These files need")
         if not self.path.is_file():
             raise InputError(f"{show_path(self.path)}: expected a file, found none.")
@@ -47,8 +51,21 @@ class VectorFile(Store):
         """Open the file and count its rows."""
 
     @abstractmethod
-    def write(self, file: Any, staged: StagedVectors) -> None:
+    def write(self, file: Any, rows: NewRows, dimension: int) -> None:
         """Write this file with other vectors to an open one."""
+
+    def write_beside(self, run: str, rows: NewRows, dimension: int) -> VectorFile:
+        """Write the file that takes the place of this one, under another name, and open it."""
+        place = self._beside(run)
+        for unfinished in place.parent.glob(f".{escape(place.name[:100])}.*.part"):  # of a run that was killed
+            unfinished.unlink()
+        place.touch(0o600)  # nobody may read it before it has the mode of this one
+        with replace_file(place) as file:
+            self.write(file, rows, dimension)
+        return type(self)(str(place), self.columns)
+
+    def _beside(self, run: str) -> Path:
+        return self.path.with_name(f"{self.path.stem}.new-{run}{self.path.suffix}")
 
     def texts(self, block: Block) -> list[str]:
         """Raise: there are no texts."""
@@ -71,27 +88,26 @@ class VectorFile(Store):
         return {"backup": str(self.path.with_name(f"{self.path.stem}.before-{run}{self.path.suffix}"))}
 
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-        """Give the old file a second name, write the new one under a temporary name, and rename it."""
-        backup = Path(facts["backup"])
+        """Give the old file a second name, and the new one its first name."""
+        backup, new = Path(facts["backup"]), self._beside(run)
         if not backup.exists():
             os.link(self.path, backup)
             sync_folder(self.path.parent)
-        # The old rows are read under their second name: the first may be the new file already.
-        with replace_file(self.path) as file:
-            old = type(self)(str(backup), self.columns)
-            old.write(file, StagedVectors(folder, about["fingerprint"]["dimension"]))
+        if self.path.samefile(backup):  # otherwise a run that was stopped has renamed the new one
+            copy_mode(new, self.path)
+            rename_written(new, self.path)
+            sync_folder(self.path.parent)
         self.stamp(about)
 
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:
-        """Rename the old file to its first name."""
+        """Rename the old file to its first name, and remove a new one that has not been swapped."""
+        self._beside(run).unlink(missing_ok=True)
         backup = Path(facts["backup"])
         if backup.exists():
-            trial = temporary_name(self.path)
-            os.link(backup, trial)
-            rename_written(trial, self.path)
-            sync_folder(self.path.parent)
             self._side.unlink(missing_ok=True)
-            backup.unlink()
+            rename_written(backup, self.path)
+            backup.unlink(missing_ok=True)  # two names of one file, where nothing was swapped
+            sync_folder(self.path.parent)
 
 
 class NumpyFile(VectorFile):
@@ -109,12 +125,12 @@ class NumpyFile(VectorFile):
             rows = as_vectors(self._rows[begin : begin + size], self.name)
             yield Block(range(begin, begin + len(rows)), rows)
 
-    def write(self, file: Any, staged: StagedVectors) -> None:
+    def write(self, file: Any, rows: NewRows, dimension: int) -> None:
         """Write the header of an array, then the vectors."""
-        head = {"descr": NUMBERS.str, "fortran_order": False, "shape": (self.n, staged.dimension)}
+        head = {"descr": NUMBERS.str, "fortran_order": False, "shape": (self.n, dimension)}
         np.lib.format.write_array_header_1_0(file, head)
-        for vectors in staged.blocks():
-            file.write(vectors.tobytes())
+        for _, vectors in rows:
+            file.write(np.ascontiguousarray(vectors, dtype=NUMBERS).data)
 
 
 class FaissFile(VectorFile):
@@ -137,11 +153,11 @@ class FaissFile(VectorFile):
             ids = self._ids[begin : begin + size].tolist()
             yield Block(ids, as_vectors(self._flat.reconstruct_n(begin, len(ids)), self.name))
 
-    def write(self, file: Any, staged: StagedVectors) -> None:
+    def write(self, file: Any, rows: NewRows, dimension: int) -> None:
         """Write a flat index."""
-        index = self._module.IndexFlat(staged.dimension, self._index.metric_type)
+        index = self._module.IndexFlat(dimension, self._index.metric_type)
         index = self._module.IndexIDMap(index) if hasattr(self._index, "id_map") else index
-        for block, vectors in zip(self.blocks(), staged.blocks(), strict=True):
+        for block, vectors in rows:
             index.add_with_ids(vectors, np.array(block.ids)) if hasattr(index, "id_map") else index.add(vectors)
         file.write(self._module.serialize_index(index).tobytes())
 
@@ -212,9 +228,9 @@ class ParquetFile(ArrowStore, VectorFile):
                 yield batch.slice(start)
             start = max(0, start - len(batch))
 
-    def write(self, file: Any, staged: StagedVectors) -> None:
+    def write(self, file: Any, rows: NewRows, dimension: int) -> None:
         """Write all columns, with other vectors."""
-        schema, batches = self.replace_vectors(zip(self.blocks(), staged.blocks(), strict=True), staged.dimension)
+        schema, batches = self.replace_vectors(rows, dimension)
         with self._module.ParquetWriter(file, schema) as writer:
             for batch in batches:
                 writer.write_batch(batch)
@@ -270,14 +286,25 @@ class LanceTable(ArrowStore, VersionedStore):
         """Write the next version: it is there when all its rows are, and nobody has changed the table meanwhile."""
         pyarrow, dimension = import_extra("pyarrow", "lancedb", "LanceDB needs"), about["fingerprint"]["dimension"]
 
+        stopped = False
+
         def watch() -> NewRows:
             for part in (iter(()), rows):  # before the first row, and after the last one
-                yield from part
+                for row in part:
+                    yield row
+                    if stopped:
+                        raise InputError(f"{self.name}: stopped.")
                 if self._database.open_table(self.name).version != facts["version"]:
                     raise InputError(f"{self.name}: was changed meanwhile; stop the writers, begin in a new folder.")
 
         reader = pyarrow.RecordBatchReader.from_batches(*self.replace_vectors(watch(), dimension, show_stamp(about)))
-        self._database.create_table(self.name, reader, mode="overwrite")
+        # LanceDB would go on behind an exception such as Ctrl-C, and commit: leaving the block waits for its end.
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                pool.submit(self._database.create_table, self.name, reader, mode="overwrite").result()
+            except BaseException:
+                stopped = True
+                raise
 
     def go_back(self, facts: Mapping[str, Any]) -> None:
         """Read the version that is restored."""

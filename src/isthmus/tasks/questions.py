@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, check_number
-from isthmus.evidence.held_out import Proportion
+from isthmus.evidence.held_out import Proportion, wilson_interval
 from isthmus.tasks.matching.result import Matching
 
 # One row in this many is reserved for the random sample.
@@ -207,15 +207,21 @@ def reserve_rows(ids: Sequence[str]) -> tuple[BoolArray, IntArray]:
 class SampledQuality:
     """Precision and recall, estimated from rows that were drawn at random; ``missed`` is None where it is unknown.
 
+    ``unseen`` rows have no partner among their options. They may have one further back, so the low end of the recall
+    counts them as missed, and the high end as rows without a partner.
+
     Examples
     --------
     >>> print(SampledQuality(right=18, wrong=2, missed=0))
     precision 0.90 [0.70, 0.97], recall 1.00 [0.82, 1.00]
+    >>> print(SampledQuality(right=18, wrong=2, missed=0, unseen=6))
+    precision 0.90 [0.70, 0.97], recall 1.00 [0.55, 1.00]
     """
 
     right: int
     wrong: int
     missed: int | None
+    unseen: int = 0
 
     @property
     def precision(self) -> Proportion | None:
@@ -227,7 +233,8 @@ class SampledQuality:
     def recall(self) -> Proportion | None:
         """The share of the rows with a partner among their options for which it is claimed."""
         n = self.right + (self.missed or 0)
-        return Proportion.of(self.right, n) if n and self.missed is not None else None
+        low, high = (wilson_interval(self.right, max(1, k))[end] for end, k in enumerate((n + self.unseen, n)))
+        return Proportion(self.right / n, low, high) if n and self.missed is not None else None
 
     @property
     def shares(self) -> dict[str, Proportion | None]:
@@ -245,7 +252,7 @@ def measure_sample(
 
     ``verdicts`` returns the answers on a row: "y", "n" or "?" by option. A row with a "?" does not count.
     """
-    right = wrong = missed = 0
+    right = wrong = missed = unseen = 0
     for row in sample:
         told, claim = verdicts(row), int(proposal.claim[row])
         if not is_resolved(proposal, row, told):
@@ -257,7 +264,8 @@ def measure_sample(
         right += claimed and claim == partner
         wrong += claimed and claim != partner
         missed += partner >= 0 and not (claimed and claim == partner)
-    return SampledQuality(int(right), int(wrong), int(missed) if proposal.complete else None)
+        unseen += partner < 0
+    return SampledQuality(int(right), int(wrong), int(missed) if proposal.complete else None, unseen)
 
 
 def is_resolved(proposal: Proposal, row: int, told: dict[int, str]) -> bool:

@@ -141,7 +141,7 @@ def test_reasons_are_a_waterfall(folder, tmp_path, pages):
     text = render_report([tmp_path / "matches.csv"], **both(folder))
     assert 'class="for" style="left:0.0%;width:100.0%"' in text
     assert 'class="against" style="left:66.6' in text
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; +3.0, b -1.0" in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; +3.0, b −1.0" in text
     assert "c +0.0" not in text
     assert text.count("next best: b1") == len(rows)
 

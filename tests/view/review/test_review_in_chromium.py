@@ -77,9 +77,24 @@ def chromium(tmp_path_factory):
     driver.quit()
 
 
-def start_server(stack, folder):
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory):
+    """Two tables of 60 rows of three classes, described by other words; B has a class for six rows, of two classes."""
+    where, rng = tmp_path_factory.mktemp("labels"), np.random.default_rng(101)
+    for file, words in (("a", WORDS), ("b", [word[::-1] for word in WORDS])):
+        rows = [["id", "text", "kind"]]
+        for i in range(60):
+            c = i % 3
+            known = ["furniture", "lamps", "clocks"][c] if file == "a" or (i < 9 and c < 2) else ""
+            rows.append([f"{file}{i}", " ".join(rng.choice(words[5 * c : 5 * c + 6], 5)), known])
+        with (where / f"{file}.csv").open("w", newline="", encoding="utf-8") as handle:
+            csv.writer(handle).writerows(rows)
+    return where
+
+
+def start_server(stack, folder, *more):
     """Start `isthmus review`; return its process and its address."""
-    words = [sys.executable, "-m", "isthmus", "review", "a.csv", "b.csv", "--id", "id", "--no-browser"]
+    words = [sys.executable, "-m", "isthmus", "review", "a.csv", "b.csv", "--id", "id", "--no-browser", *more]
     process = start_process(
         stack, words, cwd=folder, stdout=subprocess.PIPE, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     )
@@ -188,6 +203,87 @@ def test_two_visits_with_a_killed_server_in_between(chromium, folder, processes)
     assert server.wait() == 0
     command = "isthmus match a.csv b.csv --id id --decisions decisions.csv -o matches.csv"
     assert out.strip().splitlines()[-1] == f"8 decisions are in decisions.csv. To use them: {command}"
+
+
+def test_two_visits_that_review_classes(chromium, labels, processes):
+    server, address = start_server(processes, labels, "--label", "kind", "--text", "text")
+    chromium.get(address)
+    ready(chromium)
+    guesses = [button.text.split()[0] for button in chromium.find_elements(By.CSS_SELECTOR, ".guesses button")]
+    assert find(chromium, "#ask").text == f"Is this row of class “{guesses[0]}”?"
+    assert len(chromium.find_elements(By.CSS_SELECTOR, ".near")) == 4
+    press(chromium, "y")
+    assert find(chromium, "#ask").text == "Is this row of class “clocks”?", "no row of B has this class"
+    for key in ("n", "?"):
+        press(chromium, key)
+    assert "the program said" in find(chromium, "#last summary").get_attribute("textContent")
+    second = chromium.find_elements(By.CSS_SELECTOR, ".guesses button")[1].text.split()[0]
+    press(chromium, "2")
+    assert [*read_decisions(labels / "decisions.csv").items()][-1][0][0] == second
+    press(chromium, "u")
+    other = find(chromium, "select")
+    row = find(chromium, ".head.wide").text.split()[-1]
+    other.find_element(By.XPATH, "option[text()='lamps']").click()
+    wait_until(lambda: count(chromium) == 4)
+    assert read_decisions(labels / "decisions.csv")["lamps", row] == "y"
+    before = find(chromium, "#records").text
+    chromium.refresh()
+    ready(chromium)
+    assert (count(chromium), find(chromium, "#records").text) == (4, before)
+
+    first = chromium.current_window_handle
+    chromium.switch_to.new_window("tab")
+    chromium.get(address)
+    wait_until(lambda: find(chromium, "#other").is_displayed())
+    find(chromium, "#take").click()
+    ready(chromium)
+    press(chromium, "y")
+    chromium.close()
+    chromium.switch_to.window(first)
+    find(chromium, "body").send_keys("y")
+    wait_until(lambda: find(chromium, "#other").is_displayed())
+    assert len(read_decisions(labels / "decisions.csv")) == 5, "the tab that lost its place has written nothing"
+    # The refusal is a line of the console, and the only one.
+    assert ["409" in entry["message"] for entry in chromium.get_log("browser")] == [True]
+    find(chromium, "#take").click()
+    ready(chromium)
+    find(chromium, "body").send_keys("m")
+    wait_until(lambda: "The last run" in find(chromium, "#changes").text)
+    ready(chromium)
+    press(chromium, "n")
+    check_quiet(chromium)
+
+    before = read_decisions(labels / "decisions.csv")
+    os.kill(server.pid, signal.SIGKILL)
+    server.wait()
+    find(chromium, "body").send_keys("y")
+    wait_until(lambda: "does not answer" in find(chromium, "#problem").text)
+    assert read_decisions(labels / "decisions.csv") == before
+
+    server, address = start_server(processes, labels, "--label", "kind", "--text", "text")
+    chromium.get(address)
+    ready(chromium)
+    chromium.get_log("browser")
+    assert count(chromium) == 6
+    for key in ("1", "y", "?"):
+        press(chromium, key)
+    assert "sampled are right" in find(chromium, "#quality").text
+    assert "recall" not in find(chromium, "#quality").text, "every row has a class"
+    check_quiet(chromium)
+    assert list(read_decisions(labels / "decisions.csv").items())[:6] == list(before.items())
+    os.kill(server.pid, signal.SIGINT)
+    out = server.stdout.read()
+    assert server.wait() == 0
+    command = "isthmus label a.csv b.csv --id id --text text --label kind --decisions decisions.csv -o labels.csv"
+    assert out.strip().splitlines()[-1] == f"9 decisions are in decisions.csv. To use them: {command}"
+    words = [sys.executable, "-m", *command.split(), "--quiet"]
+    subprocess.run(words, cwd=labels, check=True)
+    with (labels / "labels.csv").open(newline="", encoding="utf-8") as file:
+        classes = {line["id"]: line["class"] for line in csv.DictReader(file)}
+    confirmed = {
+        row: name for (name, row), verdict in read_decisions(labels / "decisions.csv").items() if verdict == "y"
+    }
+    assert {row: classes[row] for row in confirmed} == confirmed
 
 
 def test_the_page_on_a_phone_has_no_wider_content_than_the_screen(chromium, folder, processes, tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from isthmus.evidence.held_out import Proportion
 from isthmus.exceptions import InputError
 from isthmus.tasks.questions import Proposal, measure_sample, reserve_rows
 from reviews import N, make_review, true_verdict
@@ -132,6 +133,25 @@ def test_the_interval_of_a_sample_has_the_truth_in_it(path):
         assert found.right + found.wrong == 30
         held += found.precision.low <= right.mean() <= found.precision.high
     assert held >= 360
+
+
+def test_the_interval_of_recall_has_the_truth_in_it_where_partners_are_beyond_the_candidates():
+    """Three rows in ten are matched rightly, two have their partner as a candidate, the others further back."""
+    n, held, naive = 400, 0, 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed + 1000)
+        kind = rng.choice(3, size=n, p=[0.3, 0.2, 0.5])
+        _, order = reserve_rows([f"{seed} {k}" for k in range(n)])
+        claim = np.where(kind == 0, np.arange(n), -1)
+        proposal = Proposal(claim, np.ones(n), lambda row: [row, row + n], [], 0.0, "")
+        verdicts = [{0: {k: "y"}, 1: {k: "n", k + n: "y"}, 2: {k: "n", k + n: "n"}}[kind[k]] for k in range(n)]
+        found = measure_sample(proposal, order[:30].tolist(), verdicts.__getitem__)
+        assert found.right + found.missed + found.unseen == 30
+        true = (kind == 0).mean()
+        held += found.recall.low <= true <= found.recall.high
+        share = Proportion.of(found.right, found.right + found.missed)
+        naive += share.low <= true <= share.high
+    assert held >= 380 > 200 > naive
 
 
 def test_a_row_that_is_not_resolved_ends_the_sample(path):

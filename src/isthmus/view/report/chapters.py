@@ -192,7 +192,7 @@ def match_chapter(path: Path, found: Table | None, record: CommandRecord | None,
         "files": [_describe_file(facts[side]) for side in ("a", "b") if isinstance(facts.get(side), dict)],
         "recall": _read_recall(facts),
         "columns": columns,
-        "asked": _align_rows(sides, np.column_stack(rows), columns) if sides else [],
+        "asked": [*zip(asked, _align_rows(sides, np.column_stack(rows), columns), strict=True)] if sides else [],
     }
     verdict = None if record is None else record.sentence("verdict")
     said = verdict or f"{seen['n']:,} matches; there is no record of how they were found."

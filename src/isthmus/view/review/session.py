@@ -46,6 +46,8 @@ class ReviewTask:
         From a row and an option to what the page shows before the answer, and after it.
     again : str
         The command that uses all decisions.
+    single : tuple of (bool, bool)
+        Whether a row has one option at most, and an option one row.
     """
 
     kind: str
@@ -56,6 +58,7 @@ class ReviewTask:
     show: Callable[[int, int], dict[str, Any]]
     reveal: Callable[[int, int], dict[str, Any]]
     again: str
+    single: tuple[bool, bool] = True, True
 
     def name(self, question: Question) -> Pair:
         """Return the ids of a question, the source first."""
@@ -74,7 +77,7 @@ class Review:
         self.reserved, self.sample = reserve_rows(task.rows)
         self._verdicts: defaultdict[int, dict[int, str]] = defaultdict(dict)
         for pair, verdict in log.verdicts.items():
-            self._note(self._find(pair), verdict)
+            self._note(self._find(pair, verdict), verdict)
         self._proposal: Proposal | None = None
         self._working: str | None = None
         self._error: str | None = None
@@ -82,13 +85,20 @@ class Review:
         self._changes: dict[str, int] | None = None
         self._last: dict[str, Any] | None = None
 
-    def _find(self, pair: Pair) -> Question:
+    def _find(self, pair: Pair, verdict: str = NO) -> Question:
+        """Return the numbers of a pair of ids; raise where its confirmation contradicts an earlier one."""
         names = pair[:: -1 if self.task.side else 1]
         try:
             row, option = (places[name] for places, name in zip(self._places, names, strict=True))
         except KeyError as missing:
             got = f"{self.log.path}: expected decisions about rows of both files, got {missing.args[0]!r:.60}"
             raise InputError(f"{got}; name another file by --decisions.") from None
+        for other in self._list(YES) if verdict == YES else ():
+            shared = other[0] == row and self.task.single[0], other[1] == option and self.task.single[1]
+            if any(shared) and other != (row, option):
+                got = f"{' and '.join(pair)} after {' and '.join(self.task.name(other))}"
+                hint = "answer n, or undo the earlier one" + ", or use --many-to-one" * shared[1 - self.task.side]
+                raise InputError(f"{self.log.path}: expected one partner of each row, got {got}; {hint}.")
         return row, option
 
     def _note(self, question: Question, verdict: str | None) -> None:
@@ -130,23 +140,20 @@ class Review:
     def _report(self, what: str, *_: Any) -> None:
         self._working = what
 
+    def _list(self, verdict: str) -> list[Question]:
+        return [(row, o) for row, told in self._verdicts.items() for o, said in told.items() if said == verdict]
+
     def _list_taught(self, verdict: str) -> IntArray:
         """Return the answers (k, 2) that may be learned from: those on rows outside the random sample."""
-        taught = [
-            (row, option)
-            for row, told in self._verdicts.items()
-            if not self.reserved[row]
-            for option, said in told.items()
-            if said == verdict
-        ]
+        taught = [question for question in self._list(verdict) if not self.reserved[question[0]]]
         return np.array(taught, dtype=np.intp).reshape(-1, 2)
 
     def answer(self, source: str, target: str, verdict: str) -> None:
         """Write an answer to the file, then count it."""
         with self._lock:
-            question = self._find((source, target))
             if verdict not in (YES, NO, UNSURE):
                 raise InputError(f"verdict: expected y, n or ?, got {verdict!r:.20}.")
+            question = self._find((source, target), verdict)
             self.log.append((source, target), verdict)
             self._note(question, verdict)
             self._last = {**self.task.reveal(*question), "source": source, "target": target, "verdict": verdict}
@@ -200,11 +207,10 @@ class Review:
                 yield from ((row, option) for option in found.options(row) if option not in told)
 
     def _iterate_chosen(self, found: Proposal) -> Any:
-        taken = {option for told in self._verdicts.values() for option, said in told.items() if said == YES}
+        single, taken = self.task.single, {option for _, option in self._list(YES)}
         for row, option in found.questions:
             told = self._verdicts[row]
-            several = self.task.kind == "label"
-            if option not in told and YES not in told.values() and (several or option not in taken):
+            if option not in told and not ((single[0] and YES in told.values()) or (single[1] and option in taken)):
                 yield row, option
 
     def _measure(self) -> list[dict[str, Any]]:

@@ -157,7 +157,7 @@
       let found = 0;
       rows.forEach((row, i) => { row.hidden = !texts[i].includes(words) || ++found > most; });
       more.hidden = found <= most;
-      more.textContent = "show all " + found;
+      more.textContent = "show all " + found.toLocaleString("en");
     }
     more.type = "button";
     more.addEventListener("click", () => { most = Infinity; filter(); });

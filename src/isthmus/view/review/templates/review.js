@@ -56,7 +56,7 @@
     for (const [name, text] of question.cells) grid.append(make("div", "name", name), marked("cell wide", text, new Set()));
     const guesses = make("div", "guesses");
     question.guesses.forEach((name, k) => {
-      const button = fill(make("button"), name, make("kbd", "", String(k + 1)));
+      const button = fill(make("button"), name + " ", make("kbd", "", String(k + 1)));
       button.type = "button";
       button.addEventListener("click", () => answer("y", name));
       guesses.append(button);
@@ -72,11 +72,12 @@
 
   function showParts(parts) {
     const largest = Math.max(1e-9, ...parts.map(([, value]) => Math.abs(value)));
-    return parts.map(([name, value]) => {
-      const bar = make("i", value < 0 ? "against" : ""), width = 50 * Math.abs(value) / largest;
+    return parts.filter(([, value]) => Math.abs(value) >= (kind === "match" ? 0.05 : 0.005)).map(([name, value]) => {
+      const bar = make("i", value < 0 ? "against" : ""), width = (kind === "match" ? 50 : 100) * Math.abs(value) / largest;
       bar.style.width = width + "%";
-      bar.style.left = (value < 0 ? 50 - width : 50) + "%";
-      return fill(make("div", "part"), make("span", "", name), fill(make("div"), bar), make("span", "", (value < 0 ? "−" : "+") + Math.abs(value).toFixed(kind === "match" ? 1 : 2)));
+      bar.style.left = (kind === "match" ? (value < 0 ? 50 - width : 50) : 0) + "%";
+      const figure = kind === "match" ? (value < 0 ? "−" : "+") + Math.abs(value).toFixed(1) : percent(value);
+      return fill(make("div", "part"), make("span", "", name), fill(make("div"), bar), make("span", "", figure));
     });
   }
 
@@ -87,7 +88,7 @@
     range.style.left = 100 * share.low + "%";
     range.style.width = 100 * (share.high - share.low) + "%";
     here.style.left = "calc(" + 100 * share.value + "% - 1px)";
-    return fill(box, make("b", "", percent(share.value)), make("span", "", " " + name + " [" + percent(share.low) + ",\u00a0" + percent(share.high) + "]"), fill(bar, range, here), make("span", "soft", note));
+    return fill(box, make("b", "", percent(share.value)), make("span", "", " " + name), fill(bar, range, here), make("span", "soft", "between " + percent(share.low) + " and " + percent(share.high) + "; " + note));
   }
 
   function showQuality() {
@@ -98,7 +99,8 @@
     $("cut-value").textContent = percent(now.cut);
     const claimed = now.right + now.wrong, there = now.right + now.missed;
     const boxes = [gauge(kind === "match" ? "precision" : "accuracy", now.precision, now.right + " of " + claimed + " sampled are right")];
-    if (kind === "match") boxes.push(gauge("recall", now.recall, now.right + " of " + there + " sampled partners are found"));
+    const further = now.unseen === 1 ? "; 1 more row may have one beyond its candidates" : "; " + now.unseen + " more rows may have one beyond their candidates";
+    if (kind === "match") boxes.push(gauge("recall", now.recall, now.right + " of " + there + " sampled partners are found" + (now.unseen ? further : "")));
     fill($("quality"), ...boxes);
     $("claims").textContent = now.claims.toLocaleString("en") + (kind === "match" ? " matches are kept at this threshold." : " rows keep their class at this threshold.");
   }
@@ -123,13 +125,13 @@
     $("settled").hidden = !state.settled;
     $("sentence").textContent = (kind === "match" && state.sentence ? "The last run, doubtful matches included: " : "") + (state.sentence || "");
     $("next").hidden = !state.answered;
-    $("command").textContent = state.again;
+    fill($("command"), ...state.again.split(/( )/).map((word) => make("span", "", word)));
     const changes = state.changes;
     $("changes").textContent = changes ? "The last run, with " + changes.answers + " more answers, added " + changes.added + " and removed " + changes.removed + " of " + changes.of + "." : state.new ? state.new + " answers are not used yet." : "";
     $("last").hidden = !state.last;
     if (state.last) {
       const said = { y: "yes", n: "no", "?": "unsure" }[state.last.verdict], p = state.last.probability;
-      $("last").querySelector("summary").textContent = "Last answer: " + said + (p === null ? "" : " · the program said " + percent(p)) + ". What speaks for it";
+      $("last").querySelector("summary").textContent = "Last answer: " + said + (p === null ? "" : " · the program said " + percent(p)) + (kind === "match" ? ". What speaks for it" : ". The likeliest classes");
       fill($("last").querySelector("div"), ...showParts(state.last.parts));
     }
     showQuality();
