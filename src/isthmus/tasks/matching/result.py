@@ -226,8 +226,9 @@ def match(
         Rows that are known not to be the same object.
     shared : "auto", None, list of (str, str), SharedColumns or (array (n, k), array (m, k))
         What both collections have. "auto": of data frames the columns of the same name, otherwise of similar content,
-        otherwise the words of whole rows; of arrays nothing. Or pairs of column names of two data frames, or the same features of either collection as
-        two tables, which count if the other features (or ten known pairs) confirm them.
+        otherwise the words of whole rows; of arrays nothing. Or pairs of column names of two data frames, or the same
+        features of either collection as two tables, which count if the other features (or ten known pairs) confirm
+        them.
     refine : bool
         Whether to refine what is learned from the known pairs. Without pairs it has to be True.
     y_source, y_target : array (n,), (m,), optional
