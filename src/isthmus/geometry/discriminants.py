@@ -21,6 +21,8 @@ from isthmus._core.validation import FloatArray, IntArray, check_choice
 from isthmus.exceptions import InputError
 
 SINKHORN_SWEEPS = 100
+# The relative change of the factors at which further sweeps would only change their rounding.
+SETTLED = 4.0 * float(np.finfo(np.float64).eps)
 # The lowest logarithm of a score below the best of its row: further down, a column could be all zeros.
 FLOOR = -200.0
 
@@ -78,9 +80,11 @@ def _sinkhorn_factors(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the likelihoods K (n, C), and the factors of its rows and columns."""
     K = np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), FLOOR))
-    u = np.ones(len(K))
+    u, v = np.ones(len(K)), np.zeros(K.shape[1])
     for _ in range(SINKHORN_SWEEPS):
-        v = (len(K) * marginal / (u @ K)) ** strictness
+        before, v = v, (len(K) * marginal / (u @ K)) ** strictness
+        if (np.abs(v - before) <= SETTLED * v).all():
+            break
         u = 1.0 / (K @ v)
     return K, u, v
 

@@ -436,12 +436,17 @@ def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:
     if q < 2 * k:
         # A partition along strided rows is slow.
         return np.ascontiguousarray(S), None
-    # Groups are every q-th score, so that maxima run along memory.
-    maxima = np.ascontiguousarray(S[:, : q * GROUP].reshape(n, GROUP, q).max(axis=1))
-    groups = np.argpartition(maxima, q - k, axis=1)[:, -k:]
+    # Groups are every q-th score, so that maxima run along memory; one pair of runs at a time stays in the cache.
+    maxima = S[:, :q].copy(order="K")
+    for start in range(q, q * GROUP, q):
+        np.maximum(maxima, S[:, start : start + q], out=maxima)
+    groups = np.argpartition(np.ascontiguousarray(maxima), q - k, axis=1)[:, -k:]
     places = (groups[:, None, :] + q * np.arange(GROUP)[:, None]).reshape(n, k * GROUP)
     places = np.hstack([places, np.broadcast_to(np.arange(q * GROUP, m), (n, m - q * GROUP))])
-    return S[np.arange(n)[:, None], places], places
+    # By places in memory, whose order is that of rows or of columns.
+    if S.flags.f_contiguous:
+        return np.take(S.T.ravel(), places * n + np.arange(n)[:, None]), places
+    return np.take(S.ravel(), places + m * np.arange(n)[:, None]), places
 
 
 def measure_density(points: FloatArray) -> FloatArray:
