@@ -19,7 +19,7 @@ r"""Similarities of rows that share no column: unit rows, tables of scores, hubn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -53,6 +53,8 @@ FEWEST_COMPONENTS, MOST_ROWS = 5, 2000
 TINY = np.finfo(np.float64).tiny
 # Scores that are held in memory at once.
 CELLS_PER_BLOCK = 4_000_000
+# Scores that are searched at once.
+CELLS_IN_CACHE = 250_000
 # Scores that differ by less are equal, to rounding.
 TIE = 1e-6
 # The number of best scores whose mean is the hubness of a row (Conneau et al. 2018).
@@ -364,6 +366,12 @@ def find_best_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> 
     return candidates[each, best], S[each, best]
 
 
+def _split_for_cache(S: FloatArray) -> Iterator[slice]:
+    """Yield runs of rows whose scores stay in the processor's cache while they are read several times."""
+    step = max(1, CELLS_IN_CACHE // max(1, S.shape[1]))
+    return (slice(start, start + step) for start in range(0, max(len(S), 1), step))
+
+
 def _split_table(scores: Scores | FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """Yield runs of rows with their scores; all at once where these are in memory, to be read more than once."""
     return scores.blocks() if isinstance(scores, Scores) else iter([(slice(0, len(scores)), scores)])
@@ -390,17 +398,19 @@ def measure_hubness(scores: Scores | FloatArray, among: Shortlist | None = None)
 
 def _largest(S: FloatArray, k: int = NEIGHBOURHOOD) -> FloatArray:
     """Return the k largest scores of each row, or all where there are fewer, in no order."""
-    some, _ = _select_groups(S, k)
-    k = min(k, some.shape[1])
-    return np.asarray(np.partition(some, some.shape[1] - k, axis=1)[:, -k:])
+    k = min(k, S.shape[1])
+    some = (_select_groups(S[rows], k)[0] for rows in _split_for_cache(S))
+    return np.concatenate([np.partition(part, part.shape[1] - k, axis=1)[:, -k:] for part in some])
 
 
 def find_largest(S: FloatArray, k: int) -> IntArray:
     """Return the places of the k largest scores of each row, or of all where there are fewer, in no order."""
-    some, places = _select_groups(S, k)
-    k = min(k, some.shape[1])
-    found = np.argpartition(some, some.shape[1] - k, axis=1)[:, -k:]
-    return found if places is None else np.take_along_axis(places, found, axis=1)
+    k, parts = min(k, S.shape[1]), []
+    for rows in _split_for_cache(S):
+        some, places = _select_groups(S[rows], k)
+        found = np.argpartition(some, some.shape[1] - k, axis=1)[:, -k:]
+        parts.append(found if places is None else np.take_along_axis(places, found, axis=1))
+    return np.concatenate(parts)
 
 
 def find_partners(scores: Scores, k: int, of_column: int, times: int = 1) -> tuple[Partners, Partners]:
@@ -414,9 +424,15 @@ def find_partners(scores: Scores, k: int, of_column: int, times: int = 1) -> tup
     >>> of_rows[0].ravel(), of_columns[0].ravel()
     (array([0, 1, 2]), array([0, 1, 2]))
     """
-    m, kind, found = scores.shape[1], scores.left.dtype, []
+    return _find_in_blocks(scores.blocks(times), k, of_column, scores.shape[1])
+
+
+def _find_in_blocks(
+    blocks: Iterable[tuple[slice, FloatArray]], k: int, of_column: int, m: int
+) -> tuple[Partners, Partners]:
+    found, kind = [], np.float32
     columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), kind)
-    for rows, S in scores.blocks(times):
+    for rows, S in blocks:
         j, i = find_largest(S, k), find_largest(S.T, of_column)
         found.append((j, np.take_along_axis(S, j, axis=1)))
         columns = np.hstack([columns, i + rows.start])
@@ -424,6 +440,24 @@ def find_partners(scores: Scores, k: int, of_column: int, times: int = 1) -> tup
         kept = find_largest(best, of_column)
         columns, best = np.take_along_axis(columns, kept, axis=1), np.take_along_axis(best, kept, axis=1)
     return (np.concatenate([j for j, _ in found]), np.concatenate([own for _, own in found])), (columns, best)
+
+
+def find_fair_partners(scores: Scores, forbidden: Scores | None, k: int) -> tuple[Partners, Partners]:
+    """Find the best ``k`` of each row and each column after CSLS, of which none is among the ``forbidden``."""
+    if scores.shape[0] * scores.shape[1] > CELLS_PER_BLOCK:
+        fair = apply_csls(scores)
+        return find_partners(fair if forbidden is None else fair + forbidden, k, k)
+    # In memory, in place: one product instead of two.
+    S = scores.table()
+    hubness = measure_hubness(S)
+    for rows in _split_for_cache(S):
+        S[rows] *= 2.0
+        S[rows] -= hubness.rows[rows, None]
+        S[rows] -= hubness.columns
+    if forbidden is not None:
+        some = forbidden.right.any(axis=1)
+        S[:, some] += forbidden.left @ forbidden.right[some].T
+    return _find_in_blocks([(slice(0, len(S)), S)], k, k, S.shape[1])
 
 
 def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:
@@ -443,10 +477,9 @@ def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:
     groups = np.argpartition(np.ascontiguousarray(maxima), q - k, axis=1)[:, -k:]
     places = (groups[:, None, :] + q * np.arange(GROUP)[:, None]).reshape(n, k * GROUP)
     places = np.hstack([places, np.broadcast_to(np.arange(q * GROUP, m), (n, m - q * GROUP))])
-    # By places in memory, whose order is that of rows or of columns.
-    if S.flags.f_contiguous:
-        return np.take(S.T.ravel(), places * n + np.arange(n)[:, None]), places
-    return np.take(S.ravel(), places + m * np.arange(n)[:, None]), places
+    if S.flags.c_contiguous:
+        return np.take(S.ravel(), places + m * np.arange(n)[:, None]), places
+    return S[np.arange(n)[:, None], places], places
 
 
 def measure_density(points: FloatArray) -> FloatArray:

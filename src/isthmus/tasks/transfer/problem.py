@@ -107,7 +107,7 @@ class TransferRows:
     features : SharedFeatures, optional
         What both domains have.
     probes : dict
-        What was learned without target labels, for copies with other labels (:mod:`~isthmus.tasks.transfer.soft_pairs`).
+        What soft pairs learned without target labels, for copies with other labels.
     """
 
     source: FloatArray
