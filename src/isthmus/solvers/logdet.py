@@ -24,6 +24,7 @@ import scipy.linalg as sla
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.sparse import coo_array, diags_array
 
 from isthmus._core.linalg import pivoted_cholesky
 from isthmus._core.validation import FloatArray, IntArray, short_repr
@@ -173,6 +174,63 @@ class Prior:
         r"""Return :math:`P^{-1} B` for columns ``B`` (d, k)."""
         Z = self._scaled
         return np.asarray(B - Z.T @ np.linalg.solve(np.eye(len(Z)) + Z @ Z.T, Z @ B))
+
+
+# The share of rows that depend on others with which the others still serve as a basis, and its worst condition.
+SPARE, WORST_CONDITION = 0.05, 1e8
+
+
+@dataclass(frozen=True, eq=False)
+class RowBasis:
+    r"""Coordinates in which r of n rows are unit vectors: no product with rows is needed any more.
+
+    With :math:`F = J F_s`, the matrix of the dual is :math:`F_s^T (K^{-1} + J^T L_w J) F_s`, where :math:`K = F_s F_s^T`.
+
+    Parameters
+    ----------
+    spanning, others : array (r,), (n - r,)
+        Numbers of the rows of F_s, and of all others.
+    inverse : array (r, r)
+        Of F_s, lower triangular.
+    metric : array (r, r)
+        The inverse of K.
+    J : array (n - r, r)
+        The other rows in this basis.
+    """
+
+    spanning: IntArray
+    others: IntArray
+    inverse: FloatArray
+    metric: FloatArray
+    J: FloatArray
+
+    @classmethod
+    def of(cls, F: FloatArray, spanning: IntArray) -> RowBasis | None:
+        """Take these rows of F (n, r), where F is triangular; None where they are nearly dependent."""
+        inverse = np.asarray(dtrtri(F[spanning], lower=1)[0])
+        metric, others = inverse.T @ inverse, np.setdiff1d(np.arange(len(F)), spanning)
+        if float(np.einsum("ij,ij->", F, F)) * float(np.diagonal(metric).max()) > WORST_CONDITION:
+            return None
+        return cls(spanning, others, inverse, metric, F[others] @ inverse)
+
+    def precision(self, graph: PairGraph, v: FloatArray) -> FloatArray:
+        """Return the matrix of the dual for multipliers v."""
+        used, S, n = np.flatnonzero(v), self.metric.copy(), graph.n_rows
+        W = coo_array((v[used], graph.ends[:, used]), shape=(n, n)).tocsr()
+        L = (diags_array(graph.degrees(v), format="csr") - W - W.T).tocsr()
+        own, rest = L[self.spanning][:, self.spanning].tocoo(), L[self.others].toarray()
+        S[own.coords] += own.data
+        if len(rest):
+            half = self.J.T @ (rest[:, self.spanning] + 0.5 * rest[:, self.others] @ self.J)
+            S += half
+            S += half.T
+        return S
+
+    def expand(self, B: FloatArray) -> FloatArray:
+        """Return all rows (n, k) from those of the basis."""
+        rows = np.empty((len(self.spanning) + len(self.others), B.shape[1]))
+        rows[self.spanning], rows[self.others] = B, self.J @ B
+        return rows
 
 
 # Rows up to which products with the Hessian are in double precision.
@@ -364,8 +422,7 @@ class DualPoint(Point):
     @cached_property
     def cholesky(self) -> FloatArray:
         r"""The Cholesky factor C of :math:`S = I + F^T L_w F`; LinAlgError where S is not positive definite."""
-        S = self.problem.scatter(self.multipliers)
-        S[np.diag_indices_from(S)] += 1.0
+        S = self.problem.precision(self.multipliers)
         if not len(S):
             return S
         C, failed = dpotrf(S.T, lower=1, overwrite_a=1)
@@ -385,6 +442,8 @@ class DualPoint(Point):
         """The problem's rows in coordinates where the metric of this point is Euclidean."""
         if not len(self.cholesky):
             return self.problem.factor
+        if (basis := self.problem.row_basis) is not None:
+            return basis.expand(self.inverse.T)
         return np.asarray(dtrmm(1.0, self.inverse, self.problem.factor.T, lower=1).T)
 
     @cached_property
@@ -394,7 +453,12 @@ class DualPoint(Point):
 
     @cached_property
     def _logdet(self) -> float:
-        return self.problem.prior.logdet() + 2.0 * float(np.log(np.diagonal(self.cholesky)).sum())
+        basis, own = self.problem.row_basis, 2.0 * float(np.log(np.diagonal(self.cholesky)).sum())
+        return (
+            self.problem.prior.logdet()
+            + own
+            + (0.0 if basis is None else -2.0 * float(np.log(np.diagonal(basis.inverse)).sum()))
+        )
 
     @cached_property
     def dual(self) -> float:
@@ -412,7 +476,10 @@ class DualPoint(Point):
     @cached_property
     def primal(self) -> float:
         """The primal value of the matrix that belongs to the multipliers."""
-        trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
+        if self.problem.row_basis is None:
+            trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
+        else:  # the trace of S⁻¹ - I, as S⁻¹ Fᵀ L_w F is I - S⁻¹
+            trace = -float(self.multipliers @ self.distances)
         return trace + self._logdet + self.problem.graph.loss(self.distances)
 
     @cached_property
@@ -436,8 +503,9 @@ class DualPoint(Point):
         prior = self.problem.prior
         if self.problem._factor[1] is None:  # U is P to the power -1/2, so Q is the identity
             return prior.power(-0.5, self.inverse.T)
-        Q = prior.power(0.5, self.problem.basis())
-        inner = Q @ ((self.inverse.T - np.eye(len(self.inverse))) @ Q.T)
+        Q, basis = prior.power(0.5, self.problem.basis()), self.problem.row_basis
+        root = self.inverse.T if basis is None else basis.inverse @ self.inverse.T
+        inner = Q @ ((root - np.eye(len(root))) @ Q.T)
         inner[np.diag_indices_from(inner)] += 1.0
         return prior.power(-0.5, inner)
 
@@ -541,7 +609,8 @@ class LogDetProblem(Compact):
     def _factor(self) -> tuple[FloatArray, IntArray | None]:
         """F (n, r), and the numbers of r rows that span all of them; None where d ≤ n, and the columns do."""
         rows, prior = self._points, self.prior
-        if rows.shape[1] <= len(rows):
+        n, d = rows.shape
+        if d <= (n if n < MOST_DOUBLE else (1.0 - SPARE) * n):
             return np.ascontiguousarray(prior.power(-0.5, rows.T).T), None
         return pivoted_cholesky(rows @ prior.solve(rows.T), name=None)
 
@@ -549,6 +618,21 @@ class LogDetProblem(Compact):
     def factor(self) -> FloatArray:
         """F (n, r): the rows in a basis where the prior is the identity."""
         return self._factor[0]
+
+    @cached_property
+    def row_basis(self) -> RowBasis | None:
+        """The rows as their own basis, where there are many and nearly all are independent by far."""
+        F, spanning = self._factor
+        n, r = F.shape
+        return RowBasis.of(F, spanning) if spanning is not None and n >= MOST_DOUBLE and n - r <= SPARE * n else None
+
+    def precision(self, multipliers: FloatArray) -> FloatArray:
+        """Return I + Fᵀ L F (r, r), or the same in the basis of the rows."""
+        if self.row_basis is not None:
+            return self.row_basis.precision(self.graph, multipliers)
+        S = self.scatter(multipliers)
+        S[np.diag_indices_from(S)] += 1.0
+        return S
 
     def scatter(self, multipliers: FloatArray) -> FloatArray:
         """Return Fᵀ L F (r, r); from the rows where they have as many columns, since theirs may be zeros."""
