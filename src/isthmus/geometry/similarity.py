@@ -477,8 +477,6 @@ def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:
     groups = np.argpartition(np.ascontiguousarray(maxima), q - k, axis=1)[:, -k:]
     places = (groups[:, None, :] + q * np.arange(GROUP)[:, None]).reshape(n, k * GROUP)
     places = np.hstack([places, np.broadcast_to(np.arange(q * GROUP, m), (n, m - q * GROUP))])
-    if S.flags.c_contiguous:
-        return np.take(S.ravel(), places + m * np.arange(n)[:, None]), places
     return S[np.arange(n)[:, None], places], places
 
 

@@ -184,16 +184,15 @@ SPARE, WORST_CONDITION = 0.05, 1e8
 class RowBasis:
     r"""Coordinates in which r of n rows are unit vectors: no product with rows is needed any more.
 
-    With :math:`F = J F_s`, the matrix of the dual is :math:`F_s^T (K^{-1} + J^T L_w J) F_s`, where :math:`K = F_s F_s^T`.
+    With rows :math:`F = J F_s` and :math:`K = F_s F_s^T`, the dual's matrix is
+    :math:`F_s^T (K^{-1} + J^T L_w J) F_s`.
 
     Parameters
     ----------
     spanning, others : array (r,), (n - r,)
         Numbers of the rows of F_s, and of all others.
-    inverse : array (r, r)
-        Of F_s, lower triangular.
-    metric : array (r, r)
-        The inverse of K.
+    inverse, metric : array (r, r)
+        Of F_s and of K.
     J : array (n - r, r)
         The other rows in this basis.
     """
@@ -209,22 +208,18 @@ class RowBasis:
         """Take these rows of F (n, r), where F is triangular; None where they are nearly dependent."""
         inverse = np.asarray(dtrtri(F[spanning], lower=1)[0])
         metric, others = inverse.T @ inverse, np.setdiff1d(np.arange(len(F)), spanning)
-        if float(np.einsum("ij,ij->", F, F)) * float(np.diagonal(metric).max()) > WORST_CONDITION:
-            return None
-        return cls(spanning, others, inverse, metric, F[others] @ inverse)
+        certain = float(np.einsum("ij,ij->", F, F) * np.diagonal(metric).max()) <= WORST_CONDITION
+        return cls(spanning, others, inverse, metric, F[others] @ inverse) if certain else None
 
     def precision(self, graph: PairGraph, v: FloatArray) -> FloatArray:
         """Return the matrix of the dual for multipliers v."""
-        used, S, n = np.flatnonzero(v), self.metric.copy(), graph.n_rows
-        W = coo_array((v[used], graph.ends[:, used]), shape=(n, n)).tocsr()
+        used, S = np.flatnonzero(v), self.metric.copy()
+        W = coo_array((v[used], graph.ends[:, used]), shape=(graph.n_rows, graph.n_rows)).tocsr()
         L = (diags_array(graph.degrees(v), format="csr") - W - W.T).tocsr()
         own, rest = L[self.spanning][:, self.spanning].tocoo(), L[self.others].toarray()
         S[own.coords] += own.data
-        if len(rest):
-            half = self.J.T @ (rest[:, self.spanning] + 0.5 * rest[:, self.others] @ self.J)
-            S += half
-            S += half.T
-        return S
+        half = self.J.T @ (rest[:, self.spanning] + 0.5 * rest[:, self.others] @ self.J)
+        return np.asarray(S + half + half.T)
 
     def expand(self, B: FloatArray) -> FloatArray:
         """Return all rows (n, k) from those of the basis."""
@@ -453,12 +448,9 @@ class DualPoint(Point):
 
     @cached_property
     def _logdet(self) -> float:
-        basis, own = self.problem.row_basis, 2.0 * float(np.log(np.diagonal(self.cholesky)).sum())
-        return (
-            self.problem.prior.logdet()
-            + own
-            + (0.0 if basis is None else -2.0 * float(np.log(np.diagonal(basis.inverse)).sum()))
-        )
+        C, basis = np.diagonal(self.cholesky), self.problem.row_basis
+        own = np.log(C).sum() - (0.0 if basis is None else np.log(np.diagonal(basis.inverse)).sum())
+        return self.problem.prior.logdet() + 2.0 * float(own)
 
     @cached_property
     def dual(self) -> float:
@@ -476,10 +468,8 @@ class DualPoint(Point):
     @cached_property
     def primal(self) -> float:
         """The primal value of the matrix that belongs to the multipliers."""
-        if self.problem.row_basis is None:
-            trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
-        else:  # the trace of S⁻¹ - I, as S⁻¹ Fᵀ L_w F is I - S⁻¹
-            trace = -float(self.multipliers @ self.distances)
+        # The trace of S⁻¹ - I: S⁻¹ Fᵀ L_w F is I - S⁻¹.
+        trace = -float(self.multipliers @ self.distances)
         return trace + self._logdet + self.problem.graph.loss(self.distances)
 
     @cached_property

@@ -293,16 +293,14 @@ def _longest_step(
     if point is not None:  # after a long step M is as good as the inverse of S, and that costs nothing
         return t, point, primal
     # In the scaled coordinates S = I and M = diag(spectrum): relative to them S moves by dS and M by dM.
-    unit = state.sigma if scaling.turn is None else 1.0
-    dS = state.point.problem.graph.laplacian_form(state.spread(v) / unit, scaling.rows)
+    dS = state.point.problem.graph.laplacian_form(state.spread(v), scaling.rows)
     _add_diagonal(dS, -state.share)
     t = min(t, _longest(dS))
     if t < LONG_STEP:
         dM = _add_diagonal(np.negative(dS, out=dS), theta / scaling.spectrum - 1.0)
         factor = _factor(_longest(dM) * dM)
         if factor is not None:
-            turn = np.eye(len(factor)) if scaling.turn is None else scaling.turn
-            primal = dtrmm(1.0, factor, turn * np.sqrt(scaling.spectrum / state.sigma), side=1, lower=1)
+            primal = dtrmm(1.0, factor, scaling.turn * np.sqrt(scaling.spectrum / state.sigma), side=1, lower=1)
             primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
     return t, _step_to(state, t, dw), primal
 
@@ -317,14 +315,15 @@ class _Scaling(NamedTuple):
     """Coordinates in which S is the identity and M diagonal."""
 
     spectrum: FloatArray  # That diagonal.
-    turn: FloatArray | None  # The rotation to them from where S alone is the identity; None where that is one.
-    rows: FloatArray  # The rows in them; without a rotation, times the root of σ.
+    turn: FloatArray  # The rotation to them from where S alone is the identity.
+    rows: FloatArray  # The rows in them.
 
 
 def _scaling(state: _State) -> _Scaling:
     root, point = np.sqrt(state.sigma), state.point
     if state.primal is None:
-        return _Scaling(np.full(len(point.cholesky), state.theta), None, point.rows)
+        r = len(point.cholesky)
+        return _Scaling(np.full(r, state.theta), np.eye(r), point.rows / root)
     J = dtrmm(root, point.cholesky, state.primal, lower=1, trans_a=1)
     J = J @ J.T
     spectrum, turn = sla.eigh(J, overwrite_a=True, check_finite=False, driver="evd")
@@ -336,9 +335,7 @@ def _central_direction(state: _State, scaling: _Scaling, theta: float, tau: floa
     w, xi, s, y, used = state.w, state.xi, state.s, state.y, state.used
     graph, (spectrum, _, rows) = state.point.problem.graph, scaling
     D = xi / y + s / np.abs(w)
-    # z where G is the identity; where M is θ S⁻¹, a number times z, whose fourth power is that of the Hessian.
-    halfway = rows * spectrum**0.25 if state.primal is not None else rows
-    unit = 1.0 if state.primal is not None else state.theta / state.sigma**2
+    halfway = rows * spectrum**0.25  # z where G is the identity
     H = curvature(graph, halfway)
     under_dual = state.point.distances[used] / state.sigma  # zᵀ S⁻¹ z
     if state.primal is None:
@@ -350,10 +347,7 @@ def _central_direction(state: _State, scaling: _Scaling, theta: float, tau: floa
     b += tau / w - (state.weight + xi * state.residual) / y
     preconditioner = 1.0 / (D + between**2)
     return conjugate_gradients(
-        lambda v: unit * H(state.spread(v))[used] + D * v,
-        b,
-        lambda r: preconditioner * r,
-        tolerance=CENTRAL_CG_TOLERANCE,
+        lambda v: H(state.spread(v))[used] + D * v, b, lambda r: preconditioner * r, tolerance=CENTRAL_CG_TOLERANCE
     )
 
 

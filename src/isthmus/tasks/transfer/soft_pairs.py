@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.similarity import NO_PARTNER, Prepared, Scores, find_fair_partners, geometric_scores
+from isthmus.geometry.similarity import NO_PARTNER, Scores, find_fair_partners, geometric_scores
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, naming_z
@@ -296,30 +296,18 @@ class SoftPairs:
     rule: MappedRule
 
 
-@dataclass(frozen=True, eq=False)
-class BlindProbes:
-    """What target labels have no part in: reruns of a recipe with labels held out share it."""
-
-    prepared: tuple[Prepared, Prepared]
-    sides: UnitRows
-    start: Scores
-    classifier: LinearRule
-    maps: tuple[Maps, Maps]
-
-    @classmethod
-    def learn(cls, rows: TransferRows, guess: FloatArray, progress: Callable[[], None]) -> BlindProbes:
-        """Fit both probes, from the geometry of the rows, and the source's classifier."""
-        source, target = rows.prepared
-        start = geometric_scores(source, target).standardize()
-        # No label teaches the probes, so that labels can test them.
-        sides = UnitRows(source.points, rows.ys, target.points, np.full_like(rows.yt, -1), guess)
-        maps = align(sides, start, PROBE, progress), align(sides, start, COARSE, progress, coarse=True)
-        return cls(rows.prepared, sides, start, LinearRule.of(sides.A, rows.ys), maps)
-
-    def fits(self, rows: TransferRows) -> bool:
-        """Return whether these are the rows that it was learned from, whatever their labels."""
-        same = all(np.array_equal(a.centred, b.centred) for a, b in zip(self.prepared, rows.prepared, strict=True))
-        return same and np.array_equal(self.sides.ys, rows.ys)
+def _learn_blindly(rows: TransferRows, guess: FloatArray, progress: Callable[[], None]) -> tuple[Any, ...]:
+    """Return what target labels have no part in, for all reruns: rows, first scores, source's classifier, probes."""
+    found: tuple[Any, ...] | None = rows.probes.get("blind")
+    points = [side.points for side in rows.prepared]
+    if found is not None and all(map(np.array_equal, (found[0].ys, found[0].A, found[0].B), (rows.ys, *points))):
+        return found
+    start = geometric_scores(*rows.prepared).standardize()
+    # No label teaches the probes, so that labels can test them.
+    sides = UnitRows(points[0], rows.ys, points[1], np.full_like(rows.yt, -1), guess)
+    probes = align(sides, start, PROBE, progress), align(sides, start, COARSE, progress, coarse=True)
+    rows.probes["blind"] = found = sides, start, LinearRule.of(sides.A, rows.ys), probes
+    return found
 
 
 def guess_by_soft_pairs(
@@ -354,16 +342,13 @@ def guess_by_soft_pairs(
     progress : callable
         Called once in every round, of which there are 36.
     """
-    learned = rows.probes.get("blind")
-    if learned is None or not learned.fits(rows):
-        learned = rows.probes["blind"] = BlindProbes.learn(rows, guess, progress)
-    start, classifier = learned.start, learned.classifier
-    sides = replace(learned.sides, yt=rows.yt, guess=guess)
+    blind, start, classifier, probes = _learn_blindly(rows, guess, progress)
+    sides = replace(blind, yt=rows.yt, guess=guess)
 
     def rule_of(maps: Maps, B: FloatArray) -> MappedRule:
         return MappedRule.of(maps.to_source.map, classifier, B, shares)
 
-    probe = np.mean([rule_of(maps, sides.B).posterior(sides.B) for maps in learned.maps], axis=0)
+    probe = np.mean([rule_of(maps, sides.B).posterior(sides.B) for maps in probes], axis=0)
     evidence = compare_probe(probe, guess, rows.yt)
     own = self_train(sides.B, rows.yt, guess, shares)
     if evidence.is_open:
