@@ -21,8 +21,6 @@ from isthmus._core.validation import FloatArray, IntArray, check_choice
 from isthmus.exceptions import InputError
 
 SINKHORN_SWEEPS = 100
-# The relative change of the factors at which further sweeps would only change their rounding.
-SETTLED = 4.0 * float(np.finfo(np.float64).eps)
 # The lowest logarithm of a score below the best of its row: further down, a column could be all zeros.
 FLOOR = -200.0
 
@@ -80,11 +78,9 @@ def _sinkhorn_factors(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the likelihoods K (n, C), and the factors of its rows and columns."""
     K = np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), FLOOR))
-    u, v, F = np.ones(len(K)), np.zeros(K.shape[1]), np.asfortranarray(K)  # products with long columns are faster
-    for sweep in range(SINKHORN_SWEEPS):
-        before, v = v, (len(K) * marginal / (u @ F)) ** strictness
-        if sweep % 10 == 9 and (np.abs(v - before) <= SETTLED * v).all():
-            break
+    u, F = np.ones(len(K)), np.asfortranarray(K)  # products with long columns are faster
+    for _ in range(SINKHORN_SWEEPS):
+        v = (len(K) * marginal / (u @ F)) ** strictness
         u = 1.0 / (F @ v)
     return K, u, v
 

@@ -19,7 +19,7 @@ r"""Similarities of rows that share no column: unit rows, tables of scores, hubn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -372,9 +372,9 @@ def _split_for_cache(S: FloatArray) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, max(len(S), 1), step))
 
 
-def _split_table(scores: Scores | FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+def _split_table(scores: Scores | FloatArray, times: int = 1) -> Iterator[tuple[slice, FloatArray]]:
     """Yield runs of rows with their scores; all at once where these are in memory, to be read more than once."""
-    return scores.blocks() if isinstance(scores, Scores) else iter([(slice(0, len(scores)), scores)])
+    return scores.blocks(times) if isinstance(scores, Scores) else iter([(slice(0, len(scores)), scores)])
 
 
 def measure_hubness(scores: Scores | FloatArray, among: Shortlist | None = None) -> Hubness:
@@ -413,7 +413,7 @@ def find_largest(S: FloatArray, k: int) -> IntArray:
     return np.concatenate(parts)
 
 
-def find_partners(scores: Scores, k: int, of_column: int, times: int = 1) -> tuple[Partners, Partners]:
+def find_partners(scores: Scores | FloatArray, k: int, of_column: int, times: int = 1) -> tuple[Partners, Partners]:
     """Find the best ``k`` in each row and some of each column of a table, of which one block is in memory at a time.
 
     Returns the numbers and the scores of the partners of each row (n, k), and of each column (m, k'); in no order.
@@ -424,15 +424,9 @@ def find_partners(scores: Scores, k: int, of_column: int, times: int = 1) -> tup
     >>> of_rows[0].ravel(), of_columns[0].ravel()
     (array([0, 1, 2]), array([0, 1, 2]))
     """
-    return _find_in_blocks(scores.blocks(times), k, of_column, scores.shape[1])
-
-
-def _find_in_blocks(
-    blocks: Iterable[tuple[slice, FloatArray]], k: int, of_column: int, m: int
-) -> tuple[Partners, Partners]:
-    found, kind = [], np.float32
-    columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), kind)
-    for rows, S in blocks:
+    m, found = scores.shape[1], []
+    columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), np.float32)
+    for rows, S in _split_table(scores, times):
         j, i = find_largest(S, k), find_largest(S.T, of_column)
         found.append((j, np.take_along_axis(S, j, axis=1)))
         columns = np.hstack([columns, i + rows.start])
@@ -457,7 +451,7 @@ def find_fair_partners(scores: Scores, forbidden: Scores | None, k: int) -> tupl
     if forbidden is not None:
         some = forbidden.right.any(axis=1)
         S[:, some] += forbidden.left @ forbidden.right[some].T
-    return _find_in_blocks([(slice(0, len(S)), S)], k, k, S.shape[1])
+    return find_partners(S, k, k)
 
 
 def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:

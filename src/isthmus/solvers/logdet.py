@@ -24,7 +24,7 @@ import scipy.linalg as sla
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
-from scipy.sparse import coo_array, diags_array
+from scipy.sparse import coo_array, csr_array, diags_array
 
 from isthmus._core.linalg import pivoted_cholesky
 from isthmus._core.validation import FloatArray, IntArray, short_repr
@@ -176,8 +176,9 @@ class Prior:
         return np.asarray(B - Z.T @ np.linalg.solve(np.eye(len(Z)) + Z @ Z.T, Z @ B))
 
 
-# The share of rows that depend on others with which the others still serve as a basis, and its worst condition.
-SPARE, WORST_CONDITION = 0.05, 1e8
+# Rows are a basis where no larger share depends on others, with a condition up to this, and where those that depend
+# do so on few: numbers per row, of those that are not rounding.
+SPARE, WORST_CONDITION, FULL, ROUNDING = 0.05, 1e8, 5, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,43 +190,23 @@ class RowBasis:
 
     Parameters
     ----------
-    spanning, others : array (r,), (n - r,)
-        Numbers of the rows of F_s, and of all others.
+    J : sparse array (n, r)
+        All rows in this basis.
     inverse, metric : array (r, r)
         Of F_s and of K.
-    J : array (n - r, r)
-        The other rows in this basis.
     """
 
-    spanning: IntArray
-    others: IntArray
+    J: Any
     inverse: FloatArray
     metric: FloatArray
-    J: FloatArray
-
-    @classmethod
-    def of(cls, F: FloatArray, spanning: IntArray) -> RowBasis | None:
-        """Take these rows of F (n, r), where F is triangular; None where they are nearly dependent."""
-        inverse = np.asarray(dtrtri(F[spanning], lower=1)[0])
-        metric, others = inverse.T @ inverse, np.setdiff1d(np.arange(len(F)), spanning)
-        certain = float(np.einsum("ij,ij->", F, F) * np.diagonal(metric).max()) <= WORST_CONDITION
-        return cls(spanning, others, inverse, metric, F[others] @ inverse) if certain else None
 
     def precision(self, graph: PairGraph, v: FloatArray) -> FloatArray:
         """Return the matrix of the dual for multipliers v."""
         used, S = np.flatnonzero(v), self.metric.copy()
         W = coo_array((v[used], graph.ends[:, used]), shape=(graph.n_rows, graph.n_rows)).tocsr()
-        L = (diags_array(graph.degrees(v), format="csr") - W - W.T).tocsr()
-        own, rest = L[self.spanning][:, self.spanning].tocoo(), L[self.others].toarray()
-        S[own.coords] += own.data
-        half = self.J.T @ (rest[:, self.spanning] + 0.5 * rest[:, self.others] @ self.J)
-        return np.asarray(S + half + half.T)
-
-    def expand(self, B: FloatArray) -> FloatArray:
-        """Return all rows (n, k) from those of the basis."""
-        rows = np.empty((len(self.spanning) + len(self.others), B.shape[1]))
-        rows[self.spanning], rows[self.others] = B, self.J @ B
-        return rows
+        L = (self.J.T @ (diags_array(graph.degrees(v)) - W - W.T) @ self.J).tocoo()
+        S[L.coords] += L.data
+        return S
 
 
 # Rows up to which products with the Hessian are in double precision.
@@ -438,7 +419,7 @@ class DualPoint(Point):
         if not len(self.cholesky):
             return self.problem.factor
         if (basis := self.problem.row_basis) is not None:
-            return basis.expand(self.inverse.T)
+            return np.asarray(basis.J @ self.inverse.T)
         return np.asarray(dtrmm(1.0, self.inverse, self.problem.factor.T, lower=1).T)
 
     @cached_property
@@ -613,8 +594,13 @@ class LogDetProblem(Compact):
     def row_basis(self) -> RowBasis | None:
         """The rows as their own basis, where there are many and nearly all are independent by far."""
         F, spanning = self._factor
-        n, r = F.shape
-        return RowBasis.of(F, spanning) if spanning is not None and n >= MOST_DOUBLE and n - r <= SPARE * n else None
+        if spanning is None or len(F) < MOST_DOUBLE or F.shape[1] < (1.0 - SPARE) * len(F):
+            return None
+        inverse = np.asarray(dtrtri(F[spanning], lower=1)[0])
+        J, metric = F @ inverse, inverse.T @ inverse
+        J[np.abs(J) < ROUNDING] = 0.0
+        certain = float(np.einsum("ij,ij->", F, F) * np.diagonal(metric).max()) <= WORST_CONDITION
+        return RowBasis(csr_array(J), inverse, metric) if certain and np.count_nonzero(J) < FULL * len(F) else None
 
     def precision(self, multipliers: FloatArray) -> FloatArray:
         """Return I + Fᵀ L F (r, r), or the same in the basis of the rows."""
