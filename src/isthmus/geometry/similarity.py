@@ -372,9 +372,9 @@ def _split_for_cache(S: FloatArray) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, max(len(S), 1), step))
 
 
-def _split_table(scores: Scores | FloatArray, times: int = 1) -> Iterator[tuple[slice, FloatArray]]:
+def _split_table(scores: Scores | FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """Yield runs of rows with their scores; all at once where these are in memory, to be read more than once."""
-    return scores.blocks(times) if isinstance(scores, Scores) else iter([(slice(0, len(scores)), scores)])
+    return scores.blocks() if isinstance(scores, Scores) else iter([(slice(0, len(scores)), scores)])
 
 
 def measure_hubness(scores: Scores | FloatArray, among: Shortlist | None = None) -> Hubness:
@@ -413,7 +413,7 @@ def find_largest(S: FloatArray, k: int) -> IntArray:
     return np.concatenate(parts)
 
 
-def find_partners(scores: Scores | FloatArray, k: int, of_column: int, times: int = 1) -> tuple[Partners, Partners]:
+def find_partners(scores: Scores, k: int, of_column: int, times: int = 1) -> tuple[Partners, Partners]:
     """Find the best ``k`` in each row and some of each column of a table, of which one block is in memory at a time.
 
     Returns the numbers and the scores of the partners of each row (n, k), and of each column (m, k'); in no order.
@@ -424,9 +424,9 @@ def find_partners(scores: Scores | FloatArray, k: int, of_column: int, times: in
     >>> of_rows[0].ravel(), of_columns[0].ravel()
     (array([0, 1, 2]), array([0, 1, 2]))
     """
-    m, found = scores.shape[1], []
-    columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), np.float32)
-    for rows, S in _split_table(scores, times):
+    m, kind, found = scores.shape[1], scores.left.dtype, []
+    columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), kind)
+    for rows, S in scores.blocks(times):
         j, i = find_largest(S, k), find_largest(S.T, of_column)
         found.append((j, np.take_along_axis(S, j, axis=1)))
         columns = np.hstack([columns, i + rows.start])
@@ -434,24 +434,6 @@ def find_partners(scores: Scores | FloatArray, k: int, of_column: int, times: in
         kept = find_largest(best, of_column)
         columns, best = np.take_along_axis(columns, kept, axis=1), np.take_along_axis(best, kept, axis=1)
     return (np.concatenate([j for j, _ in found]), np.concatenate([own for _, own in found])), (columns, best)
-
-
-def find_fair_partners(scores: Scores, forbidden: Scores | None, k: int) -> tuple[Partners, Partners]:
-    """Find the best ``k`` of each row and each column after CSLS, of which none is among the ``forbidden``."""
-    if scores.shape[0] * scores.shape[1] > CELLS_PER_BLOCK:
-        fair = apply_csls(scores)
-        return find_partners(fair if forbidden is None else fair + forbidden, k, k)
-    # In memory, in place: one product instead of two.
-    S = scores.table()
-    hubness = measure_hubness(S)
-    for rows in _split_for_cache(S):
-        S[rows] *= 2.0
-        S[rows] -= hubness.rows[rows, None]
-        S[rows] -= hubness.columns
-    if forbidden is not None:
-        some = forbidden.right.any(axis=1)
-        S[:, some] += forbidden.left @ forbidden.right[some].T
-    return find_partners(S, k, k)
 
 
 def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:

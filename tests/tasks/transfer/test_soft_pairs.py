@@ -17,12 +17,10 @@ from isthmus.geometry.discriminants import balance, balancing_offsets
 from isthmus.geometry.similarity import (
     Prepared,
     Scores,
-    find_fair_partners,
     find_partners,
     prepare_rows,
     scale_rows,
 )
-from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer import soft_pairs as alignment
 from isthmus.tasks.transfer.evidence import identity_share, kappa, naming_z
 from isthmus.tasks.transfer.problem import TransferRows
@@ -188,21 +186,6 @@ def test_partners_by_blocks_are_the_best_of_the_table(n: int, m: int, k: int, ce
     np.testing.assert_allclose(np.sort(column_scores, axis=1), np.sort(S.T, axis=1)[:, n - k :])
     np.testing.assert_allclose(np.take_along_axis(S, of_rows, axis=1), row_scores)
     np.testing.assert_allclose(np.take_along_axis(S.T, of_columns, axis=1), column_scores)
-
-
-@pytest.mark.parametrize("cells", [10**6, 900])
-def test_partners_without_hubs_are_those_of_the_whole_table(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one table or in blocks; forbidden ones come last."""
-    monkeypatch.setattr(score_tables, "CELLS_PER_BLOCK", cells)
-    rng, k = np.random.default_rng(0), 3
-    table = Scores(rng.normal(size=(40, 4)), rng.normal(size=(35, 4)))
-    forbidden = label_veto(np.arange(40) % 3, np.where(np.arange(35) < 9, np.arange(35) % 3, -1))
-    (of_rows, _), (of_columns, _) = find_fair_partners(table, forbidden, k)
-    S = table.table()
-    hubs = [np.sort(T, axis=1)[:, -10:].mean(axis=1) for T in (S, S.T)]
-    fair = 2.0 * S - hubs[0][:, None] - hubs[1] + forbidden.table()
-    np.testing.assert_array_equal(np.sort(of_rows, axis=1), np.sort(np.argsort(fair, axis=1)[:, -k:], axis=1))
-    np.testing.assert_array_equal(np.sort(of_columns, axis=1), np.sort(np.argsort(fair.T, axis=1)[:, -k:], axis=1))
 
 
 def test_other_labels_of_the_same_rows_need_no_other_probe(two: tuple, monkeypatch: pytest.MonkeyPatch) -> None:

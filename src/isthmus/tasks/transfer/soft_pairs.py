@@ -15,7 +15,7 @@ import numpy as np
 
 from isthmus._core.linalg import normalize_rows
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.similarity import NO_PARTNER, Scores, find_fair_partners, geometric_scores
+from isthmus.geometry.similarity import NO_PARTNER, Scores, apply_csls, find_partners, geometric_scores
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, naming_z
@@ -177,7 +177,8 @@ def _iterate(
         if coarse:
             axes = None if last else int(FEWEST_AXES * GROWTH**round_)
             part = replace(sides, A=normalize_rows(sides.A[:, :axes]), B=normalize_rows(sides.B[:, :axes]))
-        maps = _fit_maps(part, scores, forbidden, maps)
+        fair = apply_csls(scores)
+        maps = _fit_maps(part, fair if forbidden is None else fair + forbidden, maps)
         if not last and coarse:
             scores = maps.scores(part).standardize() + START * DECAY ** (round_ + 1) * start
         elif not last:
@@ -193,10 +194,10 @@ def _next_scores(maps: Maps, sides: UnitRows, teacher: Teacher | None) -> Scores
     return scores.standardize() + GUESSES * sides.class_scores(teacher(maps, sides))
 
 
-def _fit_maps(sides: UnitRows, scores: Scores, forbidden: Scores | None, before: Maps | None) -> Maps:
+def _fit_maps(sides: UnitRows, fair: Scores, before: Maps | None) -> Maps:
     """Fit the maps to soft pairs; the search for penalties is warm-started."""
-    k = max(1, min(PARTNERS, *(size // 4 for size in scores.shape)))
-    of_rows, of_columns = find_fair_partners(scores, forbidden, k)
+    k = max(1, min(PARTNERS, *(size // 4 for size in fair.shape)))
+    of_rows, of_columns = find_partners(fair, k, k)
     of_source, of_target = compute_barycentres(sides.B, *of_rows), compute_barycentres(sides.A, *of_columns)
     first, second = sides.pairs.T
     of_target[second], of_source[first] = sides.A[first], sides.B[second]
