@@ -7,6 +7,7 @@ only where they are the work; before, now, peer and floor take turns, and each f
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -82,6 +83,91 @@ def fit_weight_one() -> float:
     Y = rng.normal(size=(10, 40))[y[:700]] + rng.normal(size=(700, 40))
     model = MLHD(pair_weight=1.0, tol=1e-4)
     return seconds(lambda: model.fit(X, y, Y, y[:700]).result_.raise_for_status())
+
+
+def transfer_labels(n: int) -> float:
+    """``LabelTransfer`` with its defaults: six classes of three labels each."""
+    from benchmarks.labels import collections
+    from isthmus import LabelTransfer
+
+    *rows, _ = collections(n, n, 6)
+    LabelTransfer().fit(*(part[:120] for part in rows))  # imports
+    return seconds(lambda: LabelTransfer().fit(*rows))
+
+
+def fit_texts() -> float:
+    """``isthmus fit`` on 2,000 English and 516 French descriptions of packages of eight sections, with 30 labels."""
+    import csv
+
+    import numpy as np
+
+    from isthmus.cli.main import main
+
+    folder = Path(os.environ["ISTHMUS_DATA"]) / "debian_descriptions"
+    with np.load(folder / "debian8_en.npz") as known:
+        sections = set(known["classes"].tolist())
+    with gzip.open(folder / "debian_descriptions.jsonl.gz", "rt", encoding="utf-8") as file:
+        packages = [each for each in map(json.loads, file) if each["section"] in sections]
+    source: list[list[str]] = []
+    target: list[list[str]] = []
+    for k in np.random.default_rng(100).permutation(len(packages)):
+        package = packages[k]
+        for rows, most, language in ((target, 516, "fr"), (source, 2000, "en")):
+            if len(rows) < most and package.get(language, {}).get("long"):
+                rows.append([" ".join(package[language]["long"].split()), package["section"]])
+                break
+    of_section: dict[str, int] = {}
+    for row in target:  # four labels of six sections, three of the others
+        of_section[row[1]] = of_section.get(row[1], 0) + 1
+        if of_section[row[1]] > (4 if sorted(sections).index(row[1]) < 6 else 3):
+            row[1] = ""
+    with tempfile.TemporaryDirectory() as name:
+        for end, rows in (("s", source), ("t", target)):
+            with open(Path(name, f"{end}.csv"), "w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([["text", "section"], *rows])
+        files = [str(Path(name, each)) for each in ("s.csv", "t.csv", "m.isthmus")]
+        call = ["fit", *files[:2], "--label", "section", "--text", "text", "-o", files[2], "--quiet"]
+        statuses: list[int] = []
+        took = seconds(lambda: statuses.append(main(call)))
+    if any(statuses):
+        raise RuntimeError(f"isthmus ended with {statuses}")
+    return took
+
+
+def match_by_geometry(n: int) -> float:
+    """``match`` of linear views, 64 and 36 wide, of n objects; no pair is known."""
+    import isthmus
+
+    X, Y = pairs_of(n, 64, 36)
+    isthmus.match(X[:100], Y[:100])  # imports
+    return seconds(lambda: isthmus.match(X, Y))
+
+
+def migrate(n: int) -> float:
+    """``migrate`` of n pairs, 384 to 768 columns."""
+    import isthmus
+
+    X, Y = pairs_of(n, 384, 768)
+    isthmus.migrate(X[:200], Y[:200])  # imports
+    return seconds(lambda: isthmus.migrate(X, Y))
+
+
+def fit_ridge(n: int) -> float:
+    """The ridge maps of the same pairs."""
+    import isthmus
+
+    X, Y = pairs_of(n, 384, 768)
+    isthmus.RidgeMap().fit(X[:200], None, Y[:200], None, pairs="rows")
+    return seconds(lambda: isthmus.RidgeMap().fit(X, None, Y, None, pairs="rows"))
+
+
+def ask_whether_source_helps() -> float:
+    """``does_source_help`` with 120 source and 126 target rows of six classes."""
+    from benchmarks.labels import collections
+    from isthmus import does_source_help
+
+    Xs, ys, Xt, _, y = collections(120, 126, 6)
+    return seconds(lambda: does_source_help(Xs, ys, Xt, y))
 
 
 def fit_map(name: str, n: int) -> float:
@@ -196,6 +282,12 @@ WORK = {
         )
         for kind in ("csv", "parquet", "npy")
     },
+    "LabelTransfer, 2,000 + 2,000 rows": Work(lambda: transfer_labels(2000), bar="≤ 3 s"),
+    "LabelTransfer, 20,000 + 20,000 rows": Work(lambda: transfer_labels(20_000), bar="≤ 60 s"),
+    "isthmus fit, 2,000 + 516 texts": Work(fit_texts, bar="≤ 10 s"),
+    "match, 1,000 × 1,000 rows, no pair": Work(lambda: match_by_geometry(1000), bar="≤ 5 s"),
+    "migrate, 2,000 pairs": Work(lambda: migrate(2000), None, lambda: fit_ridge(2000), "≤ 2 × floor"),
+    "does_source_help, 120 + 126 rows": Work(ask_whether_source_helps, bar="≤ 15 s"),
     "from isthmus import MLHD": Work(lambda: import_name("MLHD"), None, import_sklearn, "≤ 1.2 × floor"),
 }
 """By what is done."""
@@ -270,7 +362,8 @@ def page(records: dict[str, dict[str, Any]]) -> str:
         f"{ROUNDS} interleaved runs, before (commit {BEFORE}) and now, {' and '.join(dates)}. "
         "The floor of an import is that of "
         "scikit-learn's neighbours and metrics, of embed polars or NumPy and one product, of maps the centred Gram "
-        "matrix and its eigenproblems (of Procrustes the products across). The peers are scikit-learn's Ridge both "
+        "matrix and its eigenproblems (of Procrustes the products across), of migrate its ridge "
+        "maps. The peers are scikit-learn's Ridge both "
         "ways with one penalty and SciPy's Procrustes. Load is that of the machine while it was measured: above the "
         "number of cores, processor seconds grow too.",
         "",

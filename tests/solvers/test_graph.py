@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isthmus.solvers.logdet import curvature, curvature_by_coordinates, curvature_by_gram
+from isthmus.solvers.logdet import LogDetProblem, curvature, curvature_by_coordinates, curvature_by_gram
 from problems import explicit_pairs, random_multipliers, random_problem
 
 
@@ -55,3 +55,33 @@ def test_products_in_single_precision_have_its_digits_at_any_scale(unit, monkeyp
     assert single.dtype == np.float64
     np.testing.assert_allclose(single, exact, atol=1e-5 * np.abs(exact).max())
     assert not curvature(problem.graph, B)(0.0 * v).any()
+
+
+@pytest.mark.parametrize("alignment", ["constraint", "penalty"])
+def test_rows_as_their_own_basis_give_the_same_point(alignment, monkeypatch):
+    monkeypatch.setattr("isthmus.solvers.logdet.SPARE", 0.3)
+    problem = random_problem(7, n_left=20, n_right=6, d_left=30, d_right=20, alignment=alignment)
+    rows = problem.rows.copy()
+    rows[3] = rows[8]  # a row that depends on others
+    problem = LogDetProblem(rows, problem.pairs, problem.alignment)
+    w = random_multipliers(problem)
+    expected = problem.at(w)
+    monkeypatch.setattr("isthmus.solvers.logdet.MOST_DOUBLE", 10)
+    again = LogDetProblem(rows, problem.pairs, problem.alignment)
+    assert problem.row_basis is None
+    assert again.row_basis is not None
+    point = again.at(w)
+    for name in ("dual", "primal", "distances"):
+        np.testing.assert_allclose(getattr(point, name), getattr(expected, name), rtol=1e-9)
+    W, V = point.components(), expected.components()
+    np.testing.assert_allclose(W @ W.T, V @ V.T, rtol=1e-8, atol=1e-10)
+    assert again.at(-1e6 * np.abs(w)) is None
+
+
+def test_nearly_dependent_rows_are_no_basis(monkeypatch):
+    monkeypatch.setattr("isthmus.solvers.logdet.MOST_DOUBLE", 10)
+    problem = random_problem(8, n_left=20, n_right=6, d_left=30, d_right=20)
+    rows = problem.rows.copy()
+    rows[3] = rows[8] + 1e-5 * rows[3]
+    assert problem.row_basis is not None
+    assert LogDetProblem(rows, problem.pairs, problem.alignment).row_basis is None

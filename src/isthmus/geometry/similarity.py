@@ -53,6 +53,8 @@ FEWEST_COMPONENTS, MOST_ROWS = 5, 2000
 TINY = np.finfo(np.float64).tiny
 # Scores that are held in memory at once.
 CELLS_PER_BLOCK = 4_000_000
+# Scores that are searched at once.
+CELLS_IN_CACHE = 250_000
 # Scores that differ by less are equal, to rounding.
 TIE = 1e-6
 # The number of best scores whose mean is the hubness of a row (Conneau et al. 2018).
@@ -364,6 +366,12 @@ def find_best_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> 
     return candidates[each, best], S[each, best]
 
 
+def _split_for_cache(S: FloatArray) -> Iterator[slice]:
+    """Yield runs of rows whose scores stay in the processor's cache while they are read several times."""
+    step = max(1, CELLS_IN_CACHE // max(1, S.shape[1]))
+    return (slice(start, start + step) for start in range(0, max(len(S), 1), step))
+
+
 def _split_table(scores: Scores | FloatArray) -> Iterator[tuple[slice, FloatArray]]:
     """Yield runs of rows with their scores; all at once where these are in memory, to be read more than once."""
     return scores.blocks() if isinstance(scores, Scores) else iter([(slice(0, len(scores)), scores)])
@@ -390,17 +398,19 @@ def measure_hubness(scores: Scores | FloatArray, among: Shortlist | None = None)
 
 def _largest(S: FloatArray, k: int = NEIGHBOURHOOD) -> FloatArray:
     """Return the k largest scores of each row, or all where there are fewer, in no order."""
-    some, _ = _select_groups(S, k)
-    k = min(k, some.shape[1])
-    return np.asarray(np.partition(some, some.shape[1] - k, axis=1)[:, -k:])
+    k = min(k, S.shape[1])
+    some = (_select_groups(S[rows], k)[0] for rows in _split_for_cache(S))
+    return np.concatenate([np.partition(part, part.shape[1] - k, axis=1)[:, -k:] for part in some])
 
 
 def find_largest(S: FloatArray, k: int) -> IntArray:
     """Return the places of the k largest scores of each row, or of all where there are fewer, in no order."""
-    some, places = _select_groups(S, k)
-    k = min(k, some.shape[1])
-    found = np.argpartition(some, some.shape[1] - k, axis=1)[:, -k:]
-    return found if places is None else np.take_along_axis(places, found, axis=1)
+    k, parts = min(k, S.shape[1]), []
+    for rows in _split_for_cache(S):
+        some, places = _select_groups(S[rows], k)
+        found = np.argpartition(some, some.shape[1] - k, axis=1)[:, -k:]
+        parts.append(found if places is None else np.take_along_axis(places, found, axis=1))
+    return np.concatenate(parts)
 
 
 def find_partners(scores: Scores, k: int, of_column: int, times: int = 1) -> tuple[Partners, Partners]:
@@ -436,9 +446,11 @@ def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:
     if q < 2 * k:
         # A partition along strided rows is slow.
         return np.ascontiguousarray(S), None
-    # Groups are every q-th score, so that maxima run along memory.
-    maxima = np.ascontiguousarray(S[:, : q * GROUP].reshape(n, GROUP, q).max(axis=1))
-    groups = np.argpartition(maxima, q - k, axis=1)[:, -k:]
+    # Groups are every q-th score, so that maxima run along memory; one pair of runs at a time stays in the cache.
+    maxima = S[:, :q].copy(order="K")
+    for start in range(q, q * GROUP, q):
+        np.maximum(maxima, S[:, start : start + q], out=maxima)
+    groups = np.argpartition(np.ascontiguousarray(maxima), q - k, axis=1)[:, -k:]
     places = (groups[:, None, :] + q * np.arange(GROUP)[:, None]).reshape(n, k * GROUP)
     places = np.hstack([places, np.broadcast_to(np.arange(q * GROUP, m), (n, m - q * GROUP))])
     return S[np.arange(n)[:, None], places], places

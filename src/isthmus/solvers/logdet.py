@@ -24,6 +24,7 @@ import scipy.linalg as sla
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.sparse import coo_array, csr_array, diags_array
 
 from isthmus._core.linalg import pivoted_cholesky
 from isthmus._core.validation import FloatArray, IntArray, ShortRepr
@@ -171,6 +172,39 @@ class Prior:
         r"""Return :math:`P^{-1} B` for columns ``B`` (d, k)."""
         Z = self._scaled
         return np.asarray(B - Z.T @ np.linalg.solve(np.eye(len(Z)) + Z @ Z.T, Z @ B))
+
+
+# Rows are a basis where no larger share depends on others, with a condition up to this, and where those that depend
+# do so on few: numbers per row, of those that are not rounding.
+SPARE, WORST_CONDITION, FULL, ROUNDING = 0.05, 1e8, 5, 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class RowBasis:
+    r"""Coordinates in which r of n rows are unit vectors: no product with rows is needed any more.
+
+    With rows :math:`F = J F_s` and :math:`K = F_s F_s^T`, the dual's matrix is
+    :math:`F_s^T (K^{-1} + J^T L_w J) F_s`.
+
+    Parameters
+    ----------
+    J : sparse array (n, r)
+        All rows in this basis.
+    inverse, metric : array (r, r)
+        Of F_s and of K.
+    """
+
+    J: Any
+    inverse: FloatArray
+    metric: FloatArray
+
+    def precision(self, graph: PairGraph, v: FloatArray) -> FloatArray:
+        """Return the matrix of the dual for multipliers v."""
+        used, S = np.flatnonzero(v), self.metric.copy()
+        W = coo_array((v[used], graph.ends[:, used]), shape=(graph.n_rows, graph.n_rows)).tocsr()
+        L = (self.J.T @ (diags_array(graph.degrees(v)) - W - W.T) @ self.J).tocoo()
+        S[L.coords] += L.data
+        return S
 
 
 # Rows up to which products with the Hessian are in double precision.
@@ -361,8 +395,7 @@ class DualPoint(ShortRepr, Point):
     @cached_property
     def cholesky(self) -> FloatArray:
         r"""The Cholesky factor C of :math:`S = I + F^T L_w F`; LinAlgError where S is not positive definite."""
-        S = self.problem.scatter(self.multipliers)
-        S[np.diag_indices_from(S)] += 1.0
+        S = self.problem.precision(self.multipliers)
         if not len(S):
             return S
         C, failed = dpotrf(S.T, lower=1, overwrite_a=1)
@@ -382,6 +415,8 @@ class DualPoint(ShortRepr, Point):
         """The problem's rows in coordinates where the metric of this point is Euclidean."""
         if not len(self.cholesky):
             return self.problem.factor
+        if (basis := self.problem.row_basis) is not None:
+            return np.asarray(basis.J @ self.inverse.T)
         return np.asarray(dtrmm(1.0, self.inverse, self.problem.factor.T, lower=1).T)
 
     @cached_property
@@ -391,7 +426,9 @@ class DualPoint(ShortRepr, Point):
 
     @cached_property
     def _logdet(self) -> float:
-        return self.problem.prior.logdet() + 2.0 * float(np.log(np.diagonal(self.cholesky)).sum())
+        C, basis = np.diagonal(self.cholesky), self.problem.row_basis
+        own = np.log(C).sum() - (0.0 if basis is None else np.log(np.diagonal(basis.inverse)).sum())
+        return self.problem.prior.logdet() + 2.0 * float(own)
 
     @cached_property
     def dual(self) -> float:
@@ -409,7 +446,8 @@ class DualPoint(ShortRepr, Point):
     @cached_property
     def primal(self) -> float:
         """The primal value of the matrix that belongs to the multipliers."""
-        trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
+        # The trace of S⁻¹ - I: S⁻¹ Fᵀ L_w F is I - S⁻¹.
+        trace = -float(self.multipliers @ self.distances)
         return trace + self._logdet + self.problem.graph.loss(self.distances)
 
     @cached_property
@@ -433,8 +471,9 @@ class DualPoint(ShortRepr, Point):
         prior = self.problem.prior
         if self.problem._factor[1] is None:  # U is P to the power -1/2, so Q is the identity
             return prior.power(-0.5, self.inverse.T)
-        Q = prior.power(0.5, self.problem.basis())
-        inner = Q @ ((self.inverse.T - np.eye(len(self.inverse))) @ Q.T)
+        Q, basis = prior.power(0.5, self.problem.basis()), self.problem.row_basis
+        root = self.inverse.T if basis is None else basis.inverse @ self.inverse.T
+        inner = Q @ ((root - np.eye(len(root))) @ Q.T)
         inner[np.diag_indices_from(inner)] += 1.0
         return prior.power(-0.5, inner)
 
@@ -535,7 +574,8 @@ class LogDetProblem(ShortRepr, Compact):
     def _factor(self) -> tuple[FloatArray, IntArray | None]:
         """F (n, r), and the numbers of r rows that span all of them; None where d ≤ n, and the columns do."""
         rows, prior = self._points, self.prior
-        if rows.shape[1] <= len(rows):
+        n, d = rows.shape
+        if d <= (n if n < MOST_DOUBLE else (1.0 - SPARE) * n):
             return np.ascontiguousarray(prior.power(-0.5, rows.T).T), None
         return pivoted_cholesky(rows @ prior.solve(rows.T), name=None)
 
@@ -543,6 +583,26 @@ class LogDetProblem(ShortRepr, Compact):
     def factor(self) -> FloatArray:
         """F (n, r): the rows in a basis where the prior is the identity."""
         return self._factor[0]
+
+    @cached_property
+    def row_basis(self) -> RowBasis | None:
+        """The rows as their own basis, where there are many and nearly all are independent by far."""
+        F, spanning = self._factor
+        if spanning is None or len(F) < MOST_DOUBLE or F.shape[1] < (1.0 - SPARE) * len(F):
+            return None
+        inverse = np.asarray(dtrtri(F[spanning], lower=1)[0])
+        J, metric = F @ inverse, inverse.T @ inverse
+        J[np.abs(J) < ROUNDING] = 0.0
+        certain = float(np.einsum("ij,ij->", F, F) * np.diagonal(metric).max()) <= WORST_CONDITION
+        return RowBasis(csr_array(J), inverse, metric) if certain and np.count_nonzero(J) < FULL * len(F) else None
+
+    def precision(self, multipliers: FloatArray) -> FloatArray:
+        """Return I + Fᵀ L F (r, r), or the same in the basis of the rows."""
+        if self.row_basis is not None:
+            return self.row_basis.precision(self.graph, multipliers)
+        S = self.scatter(multipliers)
+        S[np.diag_indices_from(S)] += 1.0
+        return S
 
     def scatter(self, multipliers: FloatArray) -> FloatArray:
         """Return Fᵀ L F (r, r); from the rows where they have as many columns, since theirs may be zeros."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -13,7 +14,13 @@ from sklearn.metrics import cohen_kappa_score
 
 from isthmus.geometry import similarity as score_tables
 from isthmus.geometry.discriminants import balance, balancing_offsets
-from isthmus.geometry.similarity import Prepared, Scores, find_partners, prepare_rows, scale_rows
+from isthmus.geometry.similarity import (
+    Prepared,
+    Scores,
+    find_partners,
+    prepare_rows,
+    scale_rows,
+)
 from isthmus.tasks.transfer import soft_pairs as alignment
 from isthmus.tasks.transfer.evidence import identity_share, kappa, naming_z
 from isthmus.tasks.transfer.problem import TransferRows
@@ -172,12 +179,32 @@ def test_partners_by_blocks_are_the_best_of_the_table(n: int, m: int, k: int, ce
     table = Scores(rng.normal(size=(n, 4)), rng.normal(size=(m, 4)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(score_tables, "CELLS_PER_BLOCK", cells)
+        patch.setattr(score_tables, "CELLS_IN_CACHE", 3 * cells)
         (of_rows, row_scores), (of_columns, column_scores) = find_partners(table, k, k)
     S = table.table()
     np.testing.assert_allclose(np.sort(row_scores, axis=1), np.sort(S, axis=1)[:, m - k :])
     np.testing.assert_allclose(np.sort(column_scores, axis=1), np.sort(S.T, axis=1)[:, n - k :])
     np.testing.assert_allclose(np.take_along_axis(S, of_rows, axis=1), row_scores)
     np.testing.assert_allclose(np.take_along_axis(S.T, of_columns, axis=1), column_scores)
+
+
+def test_other_labels_of_the_same_rows_need_no_other_probe(two: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was learned without labels is as it would be if learned anew; other source classes or rows learn it anew."""
+    source, ys, target, y = two
+    runs = []
+    align = alignment.align
+    monkeypatch.setattr(alignment, "align", lambda *given, **options: runs.append(1) or align(*given, **options))
+    first = transfer_rows(source, ys, target, known(y, 3))
+    guess, shares = 0.8 * np.eye(C)[y] + 0.2 / C, first.shares
+    guess_by_soft_pairs(first, guess, shares)
+    again = guess_by_soft_pairs(replace(first, yt=known(y, 2)), guess, shares)
+    assert len(runs) == 4  # two probes and two ends
+    anew = found(two, ys)
+    np.testing.assert_array_equal(again.probe, anew.probe)
+    np.testing.assert_array_equal(again.rule.posterior(target.points), anew.rule.posterior(target.points))
+    before = len(runs)
+    guess_by_soft_pairs(replace(first, ys=(ys + 1) % C), guess, shares)
+    assert len(runs) == before + 3
 
 
 def test_forbidden_partners_do_not_count() -> None:

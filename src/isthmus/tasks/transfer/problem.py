@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -105,6 +106,8 @@ class TransferRows:
         How strictly the shares bind (:func:`~isthmus.geometry.discriminants.balance`).
     features : SharedFeatures, optional
         What both domains have.
+    probes : dict
+        What soft pairs learned without target labels, for copies with other labels.
     """
 
     source: FloatArray
@@ -116,6 +119,7 @@ class TransferRows:
     pairs: KnownPairs | None = None
     strictness: float = 1.0
     features: SharedFeatures | None = None
+    probes: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def n_classes(self) -> int:
@@ -188,7 +192,7 @@ class TransferRows:
         prepared = take_rows(self.prepared[0], taught), take_rows(self.prepared[1], kept)
         shares = self.shares[self.shared] / self.shares[self.shared].sum()
         both = self.source[taught], ys[taught], self.target[kept], yt[kept]
-        return TransferRows(*both, shares, prepared, strictness=self.strictness)
+        return TransferRows(*both, shares, prepared, strictness=self.strictness, probes=self.probes)
 
 
 def take_rows(X: Prepared, rows: BoolArray) -> Prepared:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -297,6 +297,20 @@ class SoftPairs:
     rule: MappedRule
 
 
+def _learn_blindly(rows: TransferRows, guess: FloatArray, progress: Callable[[], None]) -> tuple[Any, ...]:
+    """Return what target labels have no part in, for all reruns: rows, first scores, source's classifier, probes."""
+    found: tuple[Any, ...] | None = rows.probes.get("blind")
+    points = [side.points for side in rows.prepared]
+    if found is not None and all(map(np.array_equal, (found[0].ys, found[0].A, found[0].B), (rows.ys, *points))):
+        return found
+    start = geometric_scores(*rows.prepared).standardize()
+    # No label teaches the probes, so that labels can test them.
+    sides = UnitRows(points[0], rows.ys, points[1], np.full_like(rows.yt, -1), guess)
+    probes = align(sides, start, PROBE, progress), align(sides, start, COARSE, progress, coarse=True)
+    rows.probes["blind"] = found = sides, start, LinearRule.of(sides.A, rows.ys), probes
+    return found
+
+
 def guess_by_soft_pairs(
     rows: TransferRows, guess: FloatArray, shares: FloatArray, progress: Callable[[], None] = lambda: None
 ) -> SoftPairs:
@@ -329,16 +343,12 @@ def guess_by_soft_pairs(
     progress : callable
         Called once in every round, of which there are 36.
     """
-    source, target = rows.prepared
-    start = geometric_scores(source, target).standardize()
-    sides = UnitRows(source.points, rows.ys, target.points, rows.yt, guess)
-    classifier = LinearRule.of(sides.A, rows.ys)
+    blind, start, classifier, probes = _learn_blindly(rows, guess, progress)
+    sides = replace(blind, yt=rows.yt, guess=guess)
 
     def rule_of(maps: Maps, B: FloatArray) -> MappedRule:
         return MappedRule.of(maps.to_source.map, classifier, B, shares)
 
-    blind = replace(sides, yt=np.full_like(rows.yt, -1))  # no label teaches the probes, so that labels can test them
-    probes = align(blind, start, PROBE, progress), align(blind, start, COARSE, progress, coarse=True)
     probe = np.mean([rule_of(maps, sides.B).posterior(sides.B) for maps in probes], axis=0)
     evidence = compare_probe(probe, guess, rows.yt)
     own = self_train(sides.B, rows.yt, guess, shares)
