@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import isthmus
 from conftest import make_domains, real_data
 from isthmus import InputError, LabelTransfer, MissingDependencyError
-from isthmus.io.anndata import match, transfer_labels
+from isthmus.io.anndata import label_query, match, transfer_labels
 
 FILE = "single_cell/snareseq.npz"
 
@@ -35,7 +35,7 @@ def objects(ad, **options):
 
 def test_what_is_written_is_what_label_transfer_says(ad):
     reference, query, d = objects(ad)
-    assert transfer_labels(reference, query, "kind", ("X", "X_pca")) is None
+    returned = transfer_labels(reference, query, "kind", ("X", "X_pca"))
     model = LabelTransfer().fit(d.X_source, words(d.y_source), d.X_target, words(d.y_target))
     given = d.y_target >= 0
     np.testing.assert_array_equal(query.obs["kind"][~given], model.predict(d.X_target)[~given])
@@ -46,6 +46,7 @@ def test_what_is_written_is_what_label_transfer_says(ad):
     np.testing.assert_array_equal(query.obsm["X_isthmus"], model.transform(d.X_target))
     np.testing.assert_array_equal(reference.obsm["X_isthmus"], model.transform(d.X_source, "source"))
     assert query.uns["isthmus"]["verdict"] == model.verdict_
+    np.testing.assert_array_equal(returned.predict_proba(d.X_target), model.predict_proba(d.X_target))
     assert query.uns["isthmus"]["versions"]["isthmus"] == isthmus.__version__
     assert list(reference.obs) == ["kind"]
 
@@ -93,6 +94,27 @@ def test_parameters_come_with_a_model_which_is_not_changed(ad):
     assert not sure.all()
     assert '"reject_below": 0.99' in query.uns["isthmus"]["parameters"]
     assert not hasattr(model, "classes_")
+
+
+def test_new_rows_get_labels_and_points_of_the_same_model(ad):
+    reference, query, d = objects(ad)
+    model = transfer_labels(reference, query, "kind", ("X", "X_pca"))
+    X = d.X_target + 0.01
+    later = ad.AnnData(sp.csr_matrix((20, 2)), obsm={"X_pca": X})
+    copied = label_query(model, later, "kind", "X_pca", key_added="same", copy=True)
+    assert not later.obs.columns.size
+    assert label_query(model, later, "kind", "X_pca", key_added="same") is None
+    np.testing.assert_array_equal(later.obs["kind"], model.predict(X))
+    np.testing.assert_array_equal(later.obs["kind_confidence"], model.predict_proba(X).max(axis=1))
+    np.testing.assert_array_equal(later.obsm["X_same"], model.transform(X))
+    assert not later.obs["kind_given"].any()
+    assert copied.obs.equals(later.obs)
+    known = query[:15].copy()
+    known.obs["kind"] = known.obs["kind"].where(known.obs["kind_given"])
+    label_query(model, known, "kind", "X_pca")
+    assert known.obs.equals(query.obs[:15])
+    with pytest.raises(InputError, match=r"^query: expected an object that can be written to, got a view: use copy"):
+        label_query(model, query[:3], "kind", "X_pca")
 
 
 def test_rows_of_the_reference_without_a_label_are_mapped_too(ad):
@@ -167,3 +189,20 @@ def test_rows_are_matched_and_partners_survive_a_file(ad, tmp_path):
     assert sure.mean() > 0.9
     assert [*stored[sure]] == [f"rna {79 - int(name)}" for name in stored.index[sure]]
     assert [*first.obs["same_confidence"]] == [*second.obs["same_confidence"]][::-1]
+
+
+@pytest.mark.filterwarnings("ignore:var_names are not unique")
+def test_modalities_are_matched_and_partners_survive_a_file_of_mudata(ad, tmp_path):
+    mudata = pytest.importorskip("mudata", reason="the extra is not installed")
+    rng = np.random.default_rng(0)
+    A = rng.gamma(0.3, size=(80, 8)) @ rng.normal(size=(8, 20))
+    rna, atac = ad.AnnData(A), ad.AnnData((A @ rng.normal(size=(20, 15)))[::-1].copy())
+    rna.obs_names, atac.obs_names = [f"rna {i}" for i in range(80)], [f"atac {79 - i}" for i in range(80)]
+    cells = mudata.MuData({"rna": rna, "atac": atac})
+    match(cells["rna"], cells["atac"], random_state=0)
+    cells.update()
+    cells.write(tmp_path / "cells.h5mu")
+    stored = mudata.read(tmp_path / "cells.h5mu")["atac"].obs["isthmus_partner"]
+    sure = stored.notna()
+    assert sure.mean() > 0.9
+    assert [*stored[sure]] == [f"rna {name.split()[1]}" for name in stored.index[sure]]

@@ -1,36 +1,42 @@
-"""AnnData objects (extra ``anndata``): match the rows of two, or transfer labels, where their features differ."""
+"""AnnData and MuData (extra ``anndata``): match the rows of two objects, or transfer labels from one to the other."""
 
 from __future__ import annotations
 
 import json
+import warnings
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._core.validation import Matrix, as_labels, check_matrix, is_unlabelled
+from isthmus._core.files import show_path, write_whole
+from isthmus._core.validation import BoolArray, FloatArray, Matrix, as_labels, check_matrix, is_unlabelled
 from isthmus.exceptions import InputError, import_extra
+from isthmus.io.tables.read import open_cells, split_modality
 from isthmus.tasks.matching import result as matching
 from isthmus.tasks.transfer.result import LabelTransfer
 
-__all__ = ["match", "transfer_labels"]
+__all__ = ["label_query", "match", "transfer_labels", "write_matches"]
 
 
 KEY = "isthmus"
+UseRep = str | tuple[str, str] | None
 
 
 def transfer_labels(
     reference: Any,
     query: Any,
     field: str,
-    use_rep: str | tuple[str, str] | None = None,
+    use_rep: UseRep = None,
     *,
     model: LabelTransfer | None = None,
     key_added: str = KEY,
     copy: bool = False,
-) -> tuple[Any, Any] | None:
+) -> Any:
     """Carry the labels of a reference over to a query of other features, by :class:`~isthmus.LabelTransfer`.
 
     Both get ``obsm["X_" + key_added]``, the points of the common space, and ``uns[key_added]``: the verdict in one
@@ -59,8 +65,8 @@ def transfer_labels(
 
     Returns
     -------
-    (AnnData, AnnData) or None
-        The reference and the query, with ``copy=True``.
+    LabelTransfer or (AnnData, AnnData)
+        The fitted model, for :func:`label_query`; with ``copy=True`` the changed copies of both objects.
     """
     keys, rows = _read_both(reference, query, use_rep, copy)
     labels = _get_labels(reference, field, "reference"), _get_labels(query, field, "query")
@@ -70,40 +76,101 @@ def transfer_labels(
             raise InputError(f"{name}.obs[{field!r}]: expected labels in some rows, got none.")
     system = clone(LabelTransfer() if model is None else model)
     system.fit(rows[0][taught], labels[0][taught], rows[1], labels[1])
-    assigned = system.assign_labels(rows[1], labels[1])
-    # Of a rejected row the runner-up is the best class.
-    confidence = np.where(given, 1.0, np.fmax(assigned.probability, assigned.runner_up_probability))
-    points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
+    found = _name_rows(system, rows[1], labels[1])
+    points = np.asarray(system.transform(rows[0], "source"))
     about = _describe(system, field, keys)
     if copy:
         reference, query = reference.copy(), query.copy()
     # Everything has been computed: from here on nothing can fail, so both objects are changed or neither.
-    import pandas as pd
-
-    query.obs[field] = pd.Categorical(assigned.labels, categories=system.classes_.tolist())
-    query.obs[f"{field}_confidence"] = confidence
-    query.obs[f"{field}_given"] = given
-    for data, found in zip((reference, query), points, strict=True):
-        data.obsm[f"X_{key_added}"] = found
+    _write_labels(query, field, key_added, found)
+    reference.obsm[f"X_{key_added}"] = points
+    for data in (reference, query):
         data.uns[key_added] = {**about, "versions": dict(about["versions"])}
-    return (reference, query) if copy else None
+    return (reference, query) if copy else system
 
 
-def match(
-    reference: Any,
+def label_query(
+    model: LabelTransfer,
     query: Any,
-    use_rep: str | tuple[str, str] | None = None,
+    field: str,
+    use_rep: str | None = None,
     *,
     key_added: str = KEY,
     copy: bool = False,
-    **options: Any,
+) -> Any:
+    """Name and map the rows of another query with the features of the first one; nothing is fitted.
+
+    It gets ``obs[field]``, ``obs[field + "_confidence"]``, ``obs[field + "_given"]`` and ``obsm["X_" + key_added]``,
+    as in :func:`transfer_labels`.
+
+    Parameters
+    ----------
+    model : LabelTransfer
+        What :func:`transfer_labels` returned.
+    query : AnnData (n, d_t)
+        Labels that it has in ``obs[field]`` are kept; it needs none.
+    field : str
+        The column to write.
+    use_rep : str, optional
+        As for the first query: a key of ``obsm``, or "X".
+    key_added : str
+        Where points are stored.
+    copy : bool
+        Whether to leave the object alone and return a copy of it.
+
+    Returns
+    -------
+    AnnData or None
+        The changed copy, with ``copy=True``.
+
+    Examples
+    --------
+    >>> from anndata import AnnData
+    >>> from isthmus.data import load_digits
+    >>> d = load_digits(2, n_source=200, n_target=100, random_state=100)
+    >>> reference, query, later = AnnData(d.X_source), AnnData(d.X_target), AnnData(d.X_test)
+    >>> reference.obs["digit"], query.obs["digit"] = d.y_source, d.y_target
+    >>> model = transfer_labels(reference, query, "digit")
+    >>> label_query(model, later, "digit")
+    >>> bool((later.obs["digit"].to_numpy() == d.y_test).mean() > 0.7)
+    True
+    """
+    _check_object(query, "query", copy)
+    rows = _get_rows(query, _check_keys(use_rep)[1], "query")
+    labels = _get_labels(query, field, "query") if field in query.obs else np.full(query.n_obs, None, dtype=object)
+    found = _name_rows(model, rows, labels)
+    query = query.copy() if copy else query
+    _write_labels(query, field, key_added, found)
+    return query if copy else None
+
+
+def _name_rows(
+    model: LabelTransfer, rows: Matrix, labels: NDArray[Any]
+) -> tuple[Any, FloatArray, BoolArray, FloatArray]:
+    """Return the labels of the rows of a query, as categories, their probabilities, which were given, and points."""
+    import pandas as pd
+
+    assigned, given = model.assign_labels(rows, labels), ~is_unlabelled(labels)
+    # Of a rejected row the runner-up is the best class.
+    confidence = np.where(given, 1.0, np.fmax(assigned.probability, assigned.runner_up_probability))
+    names = pd.Categorical(assigned.labels, categories=model.classes_.tolist())
+    return names, confidence, given, np.asarray(model.transform(rows))
+
+
+def _write_labels(query: Any, field: str, key: str, found: tuple[Any, FloatArray, BoolArray, FloatArray]) -> None:
+    query.obs[field], query.obs[f"{field}_confidence"], query.obs[f"{field}_given"], query.obsm[f"X_{key}"] = found
+
+
+def match(
+    reference: Any, query: Any, use_rep: UseRep = None, *, key_added: str = KEY, copy: bool = False, **options: Any
 ) -> Any:
     """Find the rows of two AnnData objects that are the same object, by :func:`isthmus.match`.
 
     Either gets ``obs[key_added + "_partner"]``, the name of its partner in the other (missing where none is sure),
     ``obs[key_added + "_confidence"]``, the probability of the match (zero where there is none), and
     ``uns[key_added]``: the verdict in one sentence, whether the matching worked, and versions. All of it can be kept
-    in ``.h5ad`` files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``.
+    in ``.h5ad`` files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``,
+    and call ``mdata.update()`` afterwards.
 
     Parameters
     ----------
@@ -136,14 +203,48 @@ def match(
     _, rows = _read_both(reference, query, use_rep, copy)
     found = matching.match(*rows, **options)
     both = (reference.copy(), query.copy()) if copy else (reference, query)
+    _add_partners(both, found, key_added)
+    return both if copy else found
+
+
+def write_matches(path: Path, files: tuple[Path, Path], found: matching.Matching, key_added: str = KEY) -> None:
+    """Write two files of AnnData as the modalities of a MuData file, with what :func:`match` adds to either.
+
+    Parameters
+    ----------
+    path : path
+        The new ``.h5mu`` file.
+    files : (path, path)
+        An ``.h5ad`` file, or ``FILE.h5mu/NAME``, a modality, each.
+    found : Matching
+        Of their rows.
+    key_added : str
+        As in :func:`match`.
+    """
+    MuData = import_extra("mudata", "anndata", "This format needs").MuData
+    both = {}
+    for file, other in zip(files, "AB", strict=True):
+        with open_cells(file, show_path(file)) as stored:
+            name = split_modality(file)[1] or file.stem
+            both[other if name in both else name] = import_extra("anndata.io", "anndata", "").read_elem(stored)
+    _add_partners(both.values(), found, key_added)
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of mudata about pandas
+        MuData(both).write(f"{folder}/both.h5mu")
+        write_whole(path, Path(folder, "both.h5mu").read_bytes())
+
+
+def _add_partners(both: Any, found: matching.Matching, key: str) -> None:
+    import pandas as pd
+
     names = [np.asarray(data.obs_names, dtype=object) for data in both]
     for side, data in enumerate(both):
         own, other = found.pairs[:, side], found.pairs[:, 1 - side]
         partner, confidence = np.full(data.n_obs, None, dtype=object), np.zeros(data.n_obs)
         partner[own], confidence[own] = names[1 - side][other], found.confidence
-        data.obs[f"{key_added}_partner"], data.obs[f"{key_added}_confidence"] = partner, confidence
-        data.uns[key_added] = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
-    return both if copy else found
+        # MuData writes text with missing cells as categories only.
+        data.obs[f"{key}_partner"], data.obs[f"{key}_confidence"] = pd.Categorical(partner), confidence
+        data.uns[key] = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
 
 
 def _list_versions() -> dict[str, str]:
@@ -166,19 +267,20 @@ def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[
 
 def _read_both(reference: Any, query: Any, use_rep: Any, copy: bool) -> tuple[tuple[str, str], tuple[Matrix, Matrix]]:
     """Return where rows are, and the rows, of two AnnData objects that can be written to."""
-    AnnData = import_extra("anndata", "anndata", "transfer_labels needs").AnnData
-    both = {"reference": reference, "query": query}
-    for name, data in both.items():
-        if not isinstance(data, AnnData):
-            raise InputError(f"{name}: expected an AnnData object, got {type(data).__name__}.")
     keys = _check_keys(use_rep)
-    for name, data in both.items():
-        if data.isbacked:
-            got = "one that is backed by a file: use to_memory()"
-            raise InputError(f"{name}: expected an object in memory, got {got}.")
-        if data.is_view and not copy:
-            raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
+    for data, name in ((reference, "reference"), (query, "query")):
+        _check_object(data, name, copy)
     return keys, (_get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query"))
+
+
+def _check_object(data: Any, name: str, copy: bool) -> None:
+    if not isinstance(data, import_extra("anndata", "anndata", "transfer_labels needs").AnnData):
+        raise InputError(f"{name}: expected an AnnData object, got {type(data).__name__}.")
+    if data.isbacked:
+        got = "one that is backed by a file: use to_memory()"
+        raise InputError(f"{name}: expected an object in memory, got {got}.")
+    if data.is_view and not copy:
+        raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
 
 
 def _check_keys(use_rep: Any) -> tuple[str, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,8 @@ def release_memory(array: Any) -> None:
         array.madvise(mmap.MADV_DONTNEED)
 
 
+# The ending of MuData's files.
+MUDATA = ".h5mu"
 # The column of the rows' own names, as AnnData calls them.
 ROW_NAMES = "obs_names"
 # Groups within groups, and objects in all, that are looked at.
@@ -71,24 +74,52 @@ DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
 
 def read_h5ad(path: Path, name: str) -> Table:
     """Return the parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
-    h5py = import_extra("h5py", "anndata", "This format needs")
     read_elem = import_extra("anndata.io", "anndata", "This format needs").read_elem
-    size = _check_size(path, name)
-    try:
-        with report_read_errors(name, "an .h5ad file in good order"), h5py.File(path, "r") as stored:
-            wanted = [key for key in ("X", "obs", "obsm") if key in stored]
-            check_room(_count_bytes(stored, wanted, h5py, name), size, name)
-            parts = _read_obs(read_elem(stored["obs"])) if "obs" in wanted else {}
-            annotations = tuple(parts)
-            matrices = {"X": stored["X"]} if "X" in wanted else {}
-            matrices |= {f"obsm/{key}": stored["obsm"][key] for key in stored["obsm"]} if "obsm" in wanted else {}
-            for key, element in matrices.items():
-                found = read_elem(element)
-                found = found.tocsr() if is_sparse(found) else np.asarray(found)
-                parts[key] = _check_matrix(found, f"{name}, {key}")
-    except OSError:
-        raise InputError(f"{name}: expected an .h5ad file in good order, got another or a damaged one.") from None
+    with open_cells(path, name, ("X", "obs", "obsm")) as stored:
+        parts = _read_obs(read_elem(stored["obs"])) if "obs" in stored else {}
+        annotations = tuple(parts)
+        matrices = {"X": stored["X"]} if "X" in stored else {}
+        matrices |= {f"obsm/{key}": stored["obsm"][key] for key in stored["obsm"]} if "obsm" in stored else {}
+        for key, element in matrices.items():
+            found = read_elem(element)
+            found = found.tocsr() if is_sparse(found) else np.asarray(found)
+            parts[key] = _check_matrix(found, f"{name}, {key}")
     return Table.of(parts, name, annotations)
+
+
+def split_modality(path: Path) -> tuple[Path, str]:
+    """Return the file and the modality of ``FILE.h5mu/NAME``; an empty name where none is given."""
+    return (path.parent, path.name) if path.parent.suffix.lower() == MUDATA else (path, "")
+
+
+@contextmanager
+def open_cells(path: Path, name: str, wanted: Sequence[str] | None = None) -> Iterator[Any]:
+    """Open an ``.h5ad`` file, or a modality of an ``.h5mu`` file, whose ``wanted`` parts (all) claim no other files.
+
+    What they claim to hold has to be in proportion to the size of the file.
+    """
+    h5py = import_extra("h5py", "anndata", "This format needs")
+    file, modality = split_modality(path)
+    size = _check_size(file, show_path(file))
+    kind = f"an {file.suffix.lower()} file in good order"
+    try:
+        with report_read_errors(name, kind), h5py.File(file, "r") as stored:
+            group = stored if file.suffix.lower() != MUDATA else _open_modality(stored, modality, h5py, name)
+            check_room(_count_bytes(group, [key for key in wanted or group if key in group], h5py, name), size, name)
+            yield group
+    except OSError:
+        raise InputError(f"{name}: expected {kind}, got another or a damaged one.") from None
+
+
+def _open_modality(stored: Any, modality: str, h5py: Any, name: str) -> Any:
+    """Return the group of a modality, or of the only one."""
+    known = [*stored["mod"]] if isinstance(stored.get("mod", getlink=True), h5py.HardLink) else []
+    chosen = modality or (known[0] if len(known) == 1 else "")
+    if chosen not in known:
+        got = show_path(modality) if modality else f"no name; it has {', '.join(map(show_path, known)) or 'none'}"
+        raise InputError(f"{name}: expected one of its modalities, as in FILE{MUDATA}/NAME, got {got}.")
+    _check_link(stored["mod"], chosen, h5py, name)
+    return stored["mod"][chosen]
 
 
 def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
@@ -99,9 +130,7 @@ def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
         seen += 1
         if depth > DEEPEST_GROUP or seen > MOST_OBJECTS:
             raise InputError(f"{name}: expected at most {MOST_OBJECTS} arrays, got more, or groups within groups.")
-        # A link could read any file of the user, or one without end.
-        if not isinstance(group.get(key, getlink=True), h5py.HardLink):
-            raise InputError(f"{name}: expected all of its arrays in this file, got a link to another.")
+        _check_link(group, key, h5py, name)
         element = group[key]
         if isinstance(element, h5py.Group):
             waiting += [(element, inner, depth + 1) for inner in element]
@@ -110,6 +139,12 @@ def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
         else:
             claim += int(element.size or 0) * max(element.dtype.itemsize, 1)
     return claim
+
+
+def _check_link(group: Any, key: str, h5py: Any, name: str) -> None:
+    # A link could read any file of the user, or one without end.
+    if not isinstance(group.get(key, getlink=True), h5py.HardLink):
+        raise InputError(f"{name}: expected all of its arrays in this file, got a link to another.")
 
 
 def _read_obs(frame: Any) -> dict[str, Any]:
@@ -139,7 +174,7 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     ----------
     path : str or path
         Its ending says what it is: ``.csv``, ``.tsv``, ``.jsonl`` (also ``.ndjson``), each also with ``.gz`` behind;
-        ``.parquet``, ``.npy``, ``.h5ad``.
+        ``.parquet``, ``.npy``, ``.h5ad``, ``.h5mu``.
     sep : str, optional
         What separates the cells of a CSV or TSV file. None: detected from the first line and rows; tab in TSV.
     decimal : {".", ","}, optional
@@ -151,7 +186,7 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
         Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator, the decimal mark
         and the encoding (UTF-8, UTF-16 with a byte order mark, or else Windows-1252) that they were read by. An
         ``.npy`` file is one matrix, ``data``, that stays in the file. Of an ``.h5ad`` file, ``X`` and what is in
-        ``obsm`` are matrices, what is in ``obs`` are columns.
+        ``obsm`` are matrices, what is in ``obs`` are columns; the same of a modality, ``FILE.h5mu/NAME``.
 
     Raises
     ------
@@ -197,6 +232,8 @@ def detect_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     lower = os.fspath(path).lower()
     packed = lower.endswith(".gz")
     ending = os.path.splitext(lower.removesuffix(".gz") if packed else lower)[1]
+    if not packed and split_modality(Path(lower))[1]:
+        return MUDATA, False
     if ending not in PACKABLE and (packed or ending not in READERS):
         if os.path.isdir(path):
             raise InputError(f"{show_path(path)}: expected a file, got a folder.")
@@ -285,4 +322,5 @@ READERS: Mapping[str, Callable[[Path, str], Table]] = {
     ".parquet": _read_parquet,
     ".npy": read_npy,
     ".h5ad": read_h5ad,
+    MUDATA: read_h5ad,
 }
