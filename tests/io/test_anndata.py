@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import isthmus
 from conftest import make_domains, real_data
 from isthmus import InputError, LabelTransfer, MissingDependencyError
-from isthmus.io.anndata import label_query, match, transfer_labels
+from isthmus.io.anndata import match, transfer_labels
 
 FILE = "single_cell/snareseq.npz"
 
@@ -94,27 +94,6 @@ def test_parameters_come_with_a_model_which_is_not_changed(ad):
     assert not sure.all()
     assert '"reject_below": 0.99' in query.uns["isthmus"]["parameters"]
     assert not hasattr(model, "classes_")
-
-
-def test_new_rows_get_labels_and_points_of_the_same_model(ad):
-    reference, query, d = objects(ad)
-    model = transfer_labels(reference, query, "kind", ("X", "X_pca"))
-    X = d.X_target + 0.01
-    later = ad.AnnData(sp.csr_matrix((20, 2)), obsm={"X_pca": X})
-    copied = label_query(model, later, "kind", "X_pca", key_added="same", copy=True)
-    assert not later.obs.columns.size
-    assert label_query(model, later, "kind", "X_pca", key_added="same") is None
-    np.testing.assert_array_equal(later.obs["kind"], model.predict(X))
-    np.testing.assert_array_equal(later.obs["kind_confidence"], model.predict_proba(X).max(axis=1))
-    np.testing.assert_array_equal(later.obsm["X_same"], model.transform(X))
-    assert not later.obs["kind_given"].any()
-    assert copied.obs.equals(later.obs)
-    known = query[:15].copy()
-    known.obs["kind"] = known.obs["kind"].where(known.obs["kind_given"])
-    label_query(model, known, "kind", "X_pca")
-    assert known.obs.equals(query.obs[:15])
-    with pytest.raises(InputError, match=r"^query: expected an object that can be written to, got a view: use copy"):
-        label_query(model, query[:3], "kind", "X_pca")
 
 
 def test_rows_of_the_reference_without_a_label_are_mapped_too(ad):

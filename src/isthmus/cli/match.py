@@ -22,7 +22,7 @@ from isthmus._core.files import escape_for_terminal, show_path
 from isthmus.cli.console import Console, check_output, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
 from isthmus.cli.options import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
-from isthmus.exceptions import InputError, import_extra
+from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
     from isthmus._core.validation import IntArray
@@ -110,7 +110,6 @@ def _check_cells_output(path: Path, a: Path, b: Path, *others: Path | None) -> N
     from isthmus.io.tables.read import detect_format
 
     check_output(path, a, b, *others)
-    import_extra("mudata", "anndata", "This format needs")
     if other := next((file for file in (a, b) if detect_format(file)[0] not in (".h5ad", ".h5mu")), None):
         expected = "two files of cells (.h5ad or FILE.h5mu/NAME) for an output of that kind"
         raise InputError(f"{show_path(path)}: expected {expected}, got {show_path(other)}.")

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from isthmus._core.files import show_path, write_whole
-from isthmus._core.validation import BoolArray, FloatArray, Matrix, as_labels, check_matrix, is_unlabelled
+from isthmus._core.validation import Matrix, as_labels, check_matrix, is_unlabelled
 from isthmus.exceptions import InputError, import_extra
 from isthmus.io.tables.read import open_cells, split_modality
 from isthmus.tasks.matching import result as matching
 from isthmus.tasks.transfer.result import LabelTransfer
 
-__all__ = ["label_query", "match", "transfer_labels", "write_matches"]
+__all__ = ["match", "transfer_labels", "write_matches"]
 
 
 KEY = "isthmus"
@@ -66,7 +66,7 @@ def transfer_labels(
     Returns
     -------
     LabelTransfer or (AnnData, AnnData)
-        The fitted model, for :func:`label_query`; with ``copy=True`` the changed copies of both objects.
+        The fitted model, which names and maps more rows of either; with ``copy=True`` the changed copies.
     """
     keys, rows = _read_both(reference, query, use_rep, copy)
     labels = _get_labels(reference, field, "reference"), _get_labels(query, field, "query")
@@ -76,89 +76,23 @@ def transfer_labels(
             raise InputError(f"{name}.obs[{field!r}]: expected labels in some rows, got none.")
     system = clone(LabelTransfer() if model is None else model)
     system.fit(rows[0][taught], labels[0][taught], rows[1], labels[1])
-    found = _name_rows(system, rows[1], labels[1])
-    points = np.asarray(system.transform(rows[0], "source"))
+    assigned = system.assign_labels(rows[1], labels[1])
+    # Of a rejected row the runner-up is the best class.
+    confidence = np.where(given, 1.0, np.fmax(assigned.probability, assigned.runner_up_probability))
+    points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
     about = _describe(system, field, keys)
     if copy:
         reference, query = reference.copy(), query.copy()
     # Everything has been computed: from here on nothing can fail, so both objects are changed or neither.
-    _write_labels(query, field, key_added, found)
-    reference.obsm[f"X_{key_added}"] = points
-    for data in (reference, query):
-        data.uns[key_added] = {**about, "versions": dict(about["versions"])}
-    return (reference, query) if copy else system
-
-
-def label_query(
-    model: LabelTransfer,
-    query: Any,
-    field: str,
-    use_rep: str | None = None,
-    *,
-    key_added: str = KEY,
-    copy: bool = False,
-) -> Any:
-    """Name and map the rows of another query with the features of the first one; nothing is fitted.
-
-    It gets ``obs[field]``, ``obs[field + "_confidence"]``, ``obs[field + "_given"]`` and ``obsm["X_" + key_added]``,
-    as in :func:`transfer_labels`.
-
-    Parameters
-    ----------
-    model : LabelTransfer
-        What :func:`transfer_labels` returned.
-    query : AnnData (n, d_t)
-        Labels that it has in ``obs[field]`` are kept; it needs none.
-    field : str
-        The column to write.
-    use_rep : str, optional
-        As for the first query: a key of ``obsm``, or "X".
-    key_added : str
-        Where points are stored.
-    copy : bool
-        Whether to leave the object alone and return a copy of it.
-
-    Returns
-    -------
-    AnnData or None
-        The changed copy, with ``copy=True``.
-
-    Examples
-    --------
-    >>> from anndata import AnnData
-    >>> from isthmus.data import load_digits
-    >>> d = load_digits(2, n_source=200, n_target=100, random_state=100)
-    >>> reference, query, later = AnnData(d.X_source), AnnData(d.X_target), AnnData(d.X_test)
-    >>> reference.obs["digit"], query.obs["digit"] = d.y_source, d.y_target
-    >>> model = transfer_labels(reference, query, "digit")
-    >>> label_query(model, later, "digit")
-    >>> bool((later.obs["digit"].to_numpy() == d.y_test).mean() > 0.7)
-    True
-    """
-    _check_object(query, "query", copy)
-    rows = _get_rows(query, _check_keys(use_rep)[1], "query")
-    labels = _get_labels(query, field, "query") if field in query.obs else np.full(query.n_obs, None, dtype=object)
-    found = _name_rows(model, rows, labels)
-    query = query.copy() if copy else query
-    _write_labels(query, field, key_added, found)
-    return query if copy else None
-
-
-def _name_rows(
-    model: LabelTransfer, rows: Matrix, labels: NDArray[Any]
-) -> tuple[Any, FloatArray, BoolArray, FloatArray]:
-    """Return the labels of the rows of a query, as categories, their probabilities, which were given, and points."""
     import pandas as pd
 
-    assigned, given = model.assign_labels(rows, labels), ~is_unlabelled(labels)
-    # Of a rejected row the runner-up is the best class.
-    confidence = np.where(given, 1.0, np.fmax(assigned.probability, assigned.runner_up_probability))
-    names = pd.Categorical(assigned.labels, categories=model.classes_.tolist())
-    return names, confidence, given, np.asarray(model.transform(rows))
-
-
-def _write_labels(query: Any, field: str, key: str, found: tuple[Any, FloatArray, BoolArray, FloatArray]) -> None:
-    query.obs[field], query.obs[f"{field}_confidence"], query.obs[f"{field}_given"], query.obsm[f"X_{key}"] = found
+    query.obs[field] = pd.Categorical(assigned.labels, categories=system.classes_.tolist())
+    query.obs[f"{field}_confidence"] = confidence
+    query.obs[f"{field}_given"] = given
+    for data, found in zip((reference, query), points, strict=True):
+        data.obsm[f"X_{key_added}"] = found
+        data.uns[key_added] = {**about, "versions": dict(about["versions"])}
+    return (reference, query) if copy else system
 
 
 def match(
@@ -169,8 +103,8 @@ def match(
     Either gets ``obs[key_added + "_partner"]``, the name of its partner in the other (missing where none is sure),
     ``obs[key_added + "_confidence"]``, the probability of the match (zero where there is none), and
     ``uns[key_added]``: the verdict in one sentence, whether the matching worked, and versions. All of it can be kept
-    in ``.h5ad`` files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``,
-    and call ``mdata.update()`` afterwards.
+    in files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``, and call
+    ``mdata.update()`` afterwards.
 
     Parameters
     ----------
@@ -243,7 +177,8 @@ def _add_partners(both: Any, found: matching.Matching, key: str) -> None:
         partner, confidence = np.full(data.n_obs, None, dtype=object), np.zeros(data.n_obs)
         partner[own], confidence[own] = names[1 - side][other], found.confidence
         # MuData writes text with missing cells as categories only.
-        data.obs[f"{key}_partner"], data.obs[f"{key}_confidence"] = pd.Categorical(partner), confidence
+        data.obs[f"{key}_confidence"] = confidence
+        data.obs[f"{key}_partner"] = pd.Categorical(partner)
         data.uns[key] = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
 
 
@@ -267,20 +202,19 @@ def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[
 
 def _read_both(reference: Any, query: Any, use_rep: Any, copy: bool) -> tuple[tuple[str, str], tuple[Matrix, Matrix]]:
     """Return where rows are, and the rows, of two AnnData objects that can be written to."""
+    AnnData = import_extra("anndata", "anndata", "transfer_labels needs").AnnData
+    both = {"reference": reference, "query": query}
+    for name, data in both.items():
+        if not isinstance(data, AnnData):
+            raise InputError(f"{name}: expected an AnnData object, got {type(data).__name__}.")
     keys = _check_keys(use_rep)
-    for data, name in ((reference, "reference"), (query, "query")):
-        _check_object(data, name, copy)
+    for name, data in both.items():
+        if data.isbacked:
+            got = "one that is backed by a file: use to_memory()"
+            raise InputError(f"{name}: expected an object in memory, got {got}.")
+        if data.is_view and not copy:
+            raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
     return keys, (_get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query"))
-
-
-def _check_object(data: Any, name: str, copy: bool) -> None:
-    if not isinstance(data, import_extra("anndata", "anndata", "transfer_labels needs").AnnData):
-        raise InputError(f"{name}: expected an AnnData object, got {type(data).__name__}.")
-    if data.isbacked:
-        got = "one that is backed by a file: use to_memory()"
-        raise InputError(f"{name}: expected an object in memory, got {got}.")
-    if data.is_view and not copy:
-        raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
 
 
 def _check_keys(use_rep: Any) -> tuple[str, str]:

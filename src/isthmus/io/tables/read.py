@@ -74,6 +74,7 @@ DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
 
 def read_h5ad(path: Path, name: str) -> Table:
     """Return the parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
+    import_extra("h5py", "anndata", "This format needs")  # else its lack is told as that of anndata
     read_elem = import_extra("anndata.io", "anndata", "This format needs").read_elem
     with open_cells(path, name, ("X", "obs", "obsm")) as stored:
         parts = _read_obs(read_elem(stored["obs"])) if "obs" in stored else {}
@@ -100,25 +101,27 @@ def open_cells(path: Path, name: str, wanted: Sequence[str] | None = None) -> It
     """
     h5py = import_extra("h5py", "anndata", "This format needs")
     file, modality = split_modality(path)
-    size = _check_size(file, show_path(file))
-    kind = f"an {file.suffix.lower()} file in good order"
+    size, ending = _check_size(file, show_path(file)), file.suffix.lower()
     try:
-        with report_read_errors(name, kind), h5py.File(file, "r") as stored:
-            group = stored if file.suffix.lower() != MUDATA else _open_modality(stored, modality, h5py, name)
+        with report_read_errors(name, f"an {ending} file in good order"), h5py.File(file, "r") as stored:
+            group = stored if ending != MUDATA else _open_modality(stored, modality, h5py, name)
             check_room(_count_bytes(group, [key for key in wanted or group if key in group], h5py, name), size, name)
             yield group
     except OSError:
-        raise InputError(f"{name}: expected {kind}, got another or a damaged one.") from None
+        raise InputError(f"{name}: expected an {ending} file in good order, got another or a damaged one.") from None
 
 
 def _open_modality(stored: Any, modality: str, h5py: Any, name: str) -> Any:
     """Return the group of a modality, or of the only one."""
-    known = [*stored["mod"]] if isinstance(stored.get("mod", getlink=True), h5py.HardLink) else []
+
+    def list_own(group: Any) -> list[str]:
+        return [key for key in group if isinstance(group.get(key, getlink=True), h5py.HardLink)]
+
+    known = list_own(stored["mod"]) if "mod" in list_own(stored) else []
     chosen = modality or (known[0] if len(known) == 1 else "")
     if chosen not in known:
         got = show_path(modality) if modality else f"no name; it has {', '.join(map(show_path, known)) or 'none'}"
         raise InputError(f"{name}: expected one of its modalities, as in FILE{MUDATA}/NAME, got {got}.")
-    _check_link(stored["mod"], chosen, h5py, name)
     return stored["mod"][chosen]
 
 
@@ -130,7 +133,9 @@ def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
         seen += 1
         if depth > DEEPEST_GROUP or seen > MOST_OBJECTS:
             raise InputError(f"{name}: expected at most {MOST_OBJECTS} arrays, got more, or groups within groups.")
-        _check_link(group, key, h5py, name)
+        # A link could read any file of the user, or one without end.
+        if not isinstance(group.get(key, getlink=True), h5py.HardLink):
+            raise InputError(f"{name}: expected all of its arrays in this file, got a link to another.")
         element = group[key]
         if isinstance(element, h5py.Group):
             waiting += [(element, inner, depth + 1) for inner in element]
@@ -139,12 +144,6 @@ def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
         else:
             claim += int(element.size or 0) * max(element.dtype.itemsize, 1)
     return claim
-
-
-def _check_link(group: Any, key: str, h5py: Any, name: str) -> None:
-    # A link could read any file of the user, or one without end.
-    if not isinstance(group.get(key, getlink=True), h5py.HardLink):
-        raise InputError(f"{name}: expected all of its arrays in this file, got a link to another.")
 
 
 def _read_obs(frame: Any) -> dict[str, Any]:
