@@ -22,8 +22,12 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
     if os.path.isdir(path):
         raise InputError(f"{show_path(path)}: expected a file, got a folder.")
     for given in inputs:
-        files = () if given is None or not path.exists() else (given, given.parent)  # FILE.h5mu/NAME is in FILE.h5mu
-        if any(file.exists() and file.samefile(path) for file in files):
+        # FILE.h5mu/NAME is in FILE.h5mu.
+        if (
+            given is not None
+            and path.exists()
+            and any(f.exists() and f.samefile(path) for f in (given, given.parent))
+        ):
             raise InputError(f"{show_path(path)}: expected an output other than the inputs, got one of them.")
     check_writable(path)
 

@@ -74,9 +74,7 @@ DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
 
 def read_h5ad(path: Path, name: str) -> Table:
     """Return the parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
-    import_extra("h5py", "anndata", "This format needs")  # else its lack is told as that of anndata
-    read_elem = import_extra("anndata.io", "anndata", "This format needs").read_elem
-    with open_cells(path, name, ("X", "obs", "obsm")) as stored:
+    with open_cells(path, name, ("X", "obs", "obsm")) as (stored, read_elem):
         parts = _read_obs(read_elem(stored["obs"])) if "obs" in stored else {}
         annotations = tuple(parts)
         matrices = {"X": stored["X"]} if "X" in stored else {}
@@ -94,19 +92,20 @@ def split_modality(path: Path) -> tuple[Path, str]:
 
 
 @contextmanager
-def open_cells(path: Path, name: str, wanted: Sequence[str] | None = None) -> Iterator[Any]:
-    """Open an ``.h5ad`` file, or a modality of an ``.h5mu`` file, whose ``wanted`` parts (all) claim no other files.
+def open_cells(path: Path, name: str, wanted: Sequence[str] | None = None) -> Iterator[tuple[Any, Any]]:
+    """Yield an ``.h5ad`` file, or a modality of an ``.h5mu`` file, whose ``wanted`` parts (all) are its own, and what reads it.
 
     What they claim to hold has to be in proportion to the size of the file.
     """
     h5py = import_extra("h5py", "anndata", "This format needs")
+    read_elem = import_extra("anndata.io", "anndata", "This format needs").read_elem
     file, modality = split_modality(path)
     size, ending = _check_size(file, show_path(file)), file.suffix.lower()
     try:
         with report_read_errors(name, f"an {ending} file in good order"), h5py.File(file, "r") as stored:
             group = stored if ending != MUDATA else _open_modality(stored, modality, h5py, name)
             check_room(_count_bytes(group, [key for key in wanted or group if key in group], h5py, name), size, name)
-            yield group
+            yield group, read_elem
     except OSError:
         raise InputError(f"{name}: expected an {ending} file in good order, got another or a damaged one.") from None
 
