@@ -23,11 +23,7 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
         raise InputError(f"{show_path(path)}: expected a file, got a folder.")
     for given in inputs:
         # FILE.h5mu/NAME is in FILE.h5mu.
-        if (
-            given is not None
-            and path.exists()
-            and any(f.exists() and f.samefile(path) for f in (given, given.parent))
-        ):
+        if given and path.exists() and any(file.exists() and file.samefile(path) for file in (given, given.parent)):
             raise InputError(f"{show_path(path)}: expected an output other than the inputs, got one of them.")
     check_writable(path)
 

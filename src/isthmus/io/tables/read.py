@@ -93,9 +93,9 @@ def split_modality(path: Path) -> tuple[Path, str]:
 
 @contextmanager
 def open_cells(path: Path, name: str, wanted: Sequence[str] | None = None) -> Iterator[tuple[Any, Any]]:
-    """Yield an ``.h5ad`` file, or a modality of an ``.h5mu`` file, whose ``wanted`` parts (all) are its own, and what reads it.
+    """Yield an ``.h5ad`` file, or a modality of an ``.h5mu`` file, and what reads its parts.
 
-    What they claim to hold has to be in proportion to the size of the file.
+    The ``wanted`` parts (all) are in the file itself, and what they claim to hold is in proportion to its size.
     """
     h5py = import_extra("h5py", "anndata", "This format needs")
     read_elem = import_extra("anndata.io", "anndata", "This format needs").read_elem
