@@ -55,7 +55,7 @@ def test_the_table_of_matches_of_modalities_is_that_of_their_files(cells, capsys
 WRONG = [
     (
         ["cells.h5mu/rna", "a.csv", "-o", "x.h5mu"],
-        "x.h5mu: expected two files of cells (.h5ad or FILE.h5mu/NAME) for",
+        "x.h5mu: expected .h5ad or .h5mu files to write it from, got a.csv.",
     ),
     (
         ["cells.h5mu/rna", "atac.h5ad", "-o", "cells.h5mu"],

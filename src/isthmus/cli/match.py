@@ -111,8 +111,9 @@ def _check_cells_output(path: Path, a: Path, b: Path, *others: Path | None) -> N
 
     check_output(path, a, b, *others)
     if other := next((file for file in (a, b) if detect_format(file)[0] not in (".h5ad", ".h5mu")), None):
-        expected = "two files of cells (.h5ad or FILE.h5mu/NAME) for an output of that kind"
-        raise InputError(f"{show_path(path)}: expected {expected}, got {show_path(other)}.")
+        raise InputError(
+            f"{show_path(path)}: expected .h5ad or .h5mu files to write it from, got {show_path(other)}."
+        )
 
 
 def _list_facts(

@@ -155,7 +155,6 @@ def write_matches(path: Path, files: tuple[Path, Path], found: matching.Matching
     key_added : str
         As in :func:`match`.
     """
-    MuData = import_extra("mudata", "anndata", "This format needs").MuData
     both = {}
     for file, other in zip(files, "AB", strict=True):
         with open_cells(file, show_path(file)) as (stored, read_elem):
@@ -164,7 +163,7 @@ def write_matches(path: Path, files: tuple[Path, Path], found: matching.Matching
     _add_partners(both.values(), found, key_added)
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of mudata about pandas
-        MuData(both).write(f"{folder}/both.h5mu")
+        import_extra("mudata", "anndata", "This format needs").MuData(both).write(f"{folder}/both.h5mu")
         write_whole(path, Path(folder, "both.h5mu").read_bytes())
 
 
@@ -177,8 +176,7 @@ def _add_partners(both: Any, found: matching.Matching, key: str) -> None:
         partner, confidence = np.full(data.n_obs, None, dtype=object), np.zeros(data.n_obs)
         partner[own], confidence[own] = names[1 - side][other], found.confidence
         # MuData writes text with missing cells as categories only.
-        data.obs[f"{key}_confidence"] = confidence
-        data.obs[f"{key}_partner"] = pd.Categorical(partner)
+        data.obs[f"{key}_partner"], data.obs[f"{key}_confidence"] = pd.Categorical(partner), confidence
         data.uns[key] = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
 
 

@@ -112,13 +112,10 @@ def open_cells(path: Path, name: str, wanted: Sequence[str] | None = None) -> It
 
 def _open_modality(stored: Any, modality: str, h5py: Any, name: str) -> Any:
     """Return the group of a modality, or of the only one."""
-
-    def list_own(group: Any) -> list[str]:
-        return [key for key in group if isinstance(group.get(key, getlink=True), h5py.HardLink)]
-
-    known = list_own(stored["mod"]) if "mod" in list_own(stored) else []
+    # A link could read any file of the user.
+    known = [*stored["mod"]] if isinstance(stored.get("mod", getlink=True), h5py.HardLink) else []
     chosen = modality or (known[0] if len(known) == 1 else "")
-    if chosen not in known:
+    if chosen not in known or not isinstance(stored["mod"].get(chosen, getlink=True), h5py.HardLink):
         got = show_path(modality) if modality else f"no name; it has {', '.join(map(show_path, known)) or 'none'}"
         raise InputError(f"{name}: expected one of its modalities, as in FILE{MUDATA}/NAME, got {got}.")
     return stored["mod"][chosen]
