@@ -38,6 +38,24 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def checks(session: nox.Session) -> None:
+    """Check workflows, metadata, dependencies, docstrings and spelling."""
+    tools = ("sp-repo-review[cli]", "check-jsonschema", "deptry", "interrogate", "codespell")
+    session.install("-e", ".[report,review,anndata,plot,dask,onnx]", *tools)
+    workflows = [str(path) for path in Path(".github/workflows").glob("*.yml")]
+    forms = [str(path) for path in Path(".github/ISSUE_TEMPLATE").glob("*.yml")]
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.github-issue-forms", *forms)
+    session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
+    session.run("sp-repo-review", ".")
+    session.run("deptry", ".")
+    session.run("interrogate", "-q", "-imps", "--fail-under", "95", "src/isthmus")
+    session.run(
+        "codespell", "--ignore-words-list=fo", "--skip=docs/auto,docs/gallery.md", "README.md", "CHANGELOG.md", "docs"
+    )
+
+
+@nox.session
 def package(session: nox.Session) -> None:
     """Build sdist and wheel, check both, and use the wheel in an empty environment."""
     session.install("build", "twine", "check-wheel-contents")

@@ -69,3 +69,15 @@ def test_the_readme_is_short(script):
         r"```.*?```|<!--.*?-->|\]\([^)]*\)", " ", script.README.read_text(encoding="utf-8"), flags=re.DOTALL
     )
     assert len(words.split()) <= 900
+
+
+def test_our_column_of_the_comparison_is_that_of_the_readme(script):
+    readme = script.README.read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "readmes.md").read_text(encoding="utf-8")
+    ours = {cells[1].strip(): cells[2].strip() for line in page.splitlines() if len(cells := line.split("|")) > 3}
+    before = readme[: readme.index("pip install")]
+    assert ours["characters, in thousands"] == f"{len(readme) / 1000:.1f}"
+    assert ours["sections before the install line"] == str(before.count("\n## "))
+    assert ours["pictures of what it does (no logos, no badges)"] == str(readme.count("!["))
+    before_install = len(re.sub(r"\]\([^)]*\)", " ", before).split())
+    assert f"{before_install} of them before the install line" in page

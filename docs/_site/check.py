@@ -1,4 +1,4 @@
-"""Check the built site: every link and picture inside of it exists, and nothing is fetched from the network.
+"""Check the built site: links and pictures exist, nothing is fetched from the network, every example has a picture.
 
 python docs/_site/check.py build/docs
 """
@@ -43,6 +43,10 @@ def main(folder: Path) -> int:
             anchors = pages[target].anchors if target in pages else {unquote(parts.fragment)}
             if not target.exists() or unquote(parts.fragment) not in anchors:
                 wrong.append(f"{path.relative_to(folder.resolve())}: {address} leads nowhere")
+        if path.parent.name == "examples" and path.name.startswith("plot_"):
+            picture = f"sphx_glr_{path.stem}_001.png"
+            if not any(address.endswith(picture) for address in page.fetched):
+                wrong.append(f"{path.relative_to(folder.resolve())}: expected a picture, got none")
     words = sum(len(page.links) for page in pages.values())
     print(f"{len(pages)} pages, {words} links, {len(wrong)} wrong", *sorted(set(wrong)), sep="\n")
     return len(wrong)

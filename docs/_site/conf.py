@@ -54,6 +54,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "copyfile_regex": "",
     "matplotlib_animations": False,
+    "capture_repr": (),
     "thumbnail_size": (360, 240),
     "abort_on_example_error": True,
     "within_subsection_order": "FileNameSortKey",

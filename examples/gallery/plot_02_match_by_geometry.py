@@ -6,6 +6,7 @@ The same images as pixels and as shape features, in another order. Thirty pairs 
 out to measure the recall.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -23,4 +24,6 @@ print(found)
 
 # %%
 # If the matches are right, the lines between both collections are roughly parallel.
-plot_matches(found, pixels, shapes).figure
+figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
+plot_matches(found, pixels, shapes, ax=ax)
+figure

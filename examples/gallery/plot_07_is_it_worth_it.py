@@ -6,6 +6,8 @@ Labels of the target are hidden several times: accuracy with the source and with
 band is the interval of the difference.
 """
 
+import matplotlib.pyplot as plt
+
 from isthmus import does_source_help
 from isthmus.data import load_digits
 from isthmus.view import plot_labels_curve
@@ -16,4 +18,6 @@ print(verdict)
 
 # %%
 # Three splits decide little, and the picture says so.
-plot_labels_curve(verdict).figure
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+plot_labels_curve(verdict, ax=ax)
+figure

@@ -5,6 +5,7 @@ Two domains in the space of MLHD
 Each domain has its own columns; after the fit, both are in one space where the classes agree.
 """
 
+import matplotlib.pyplot as plt
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import MLHD
@@ -17,4 +18,6 @@ model = MLHD(source_transformer=StandardScaler(), target_transformer=StandardSca
 print(model.result_)
 
 # %%
-plot_common_space(model, *rows).figure
+figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+plot_common_space(model, *rows, ax=ax)
+figure

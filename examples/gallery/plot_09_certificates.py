@@ -6,6 +6,7 @@ The duality gap bounds the error of a fit. A Newton method reaches it in a few i
 algorithm of the paper, take many more. Stopped early, it says how far it is at most.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from isthmus import MLHD
@@ -21,4 +22,7 @@ distances = [model.pairwise_distances(d.X_source, d.X_test[:50]) for model in (n
 print(f"largest relative difference of distances: {np.max(abs(distances[0] / distances[1] - 1)):.1e}")
 
 # %%
-plot_convergence(projections, plot_convergence(newton)).figure
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+for model in (newton, projections):
+    plot_convergence(model, ax=ax)
+figure

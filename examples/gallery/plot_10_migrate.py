@@ -5,6 +5,7 @@ An old index under a new embedding model
 An adapter from the new space to the old one, its recall on held-out pairs, and whether more pairs would help.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -21,4 +22,6 @@ adapter = migrate(old, new[both], pairs=np.c_[both, both])
 print(adapter)
 
 # %%
-plot_recall(adapter.recall).figure
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+plot_recall(adapter.recall, ax=ax)
+figure

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import (
     GridSearchCV,
@@ -14,7 +15,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import CANNOT_HOLD, make_domains
@@ -158,3 +159,24 @@ def test_labels_may_be_a_tuple_with_marks():
     y = tuple(words[k] if k >= 0 else float("nan") for k in D.y_target)
     over_target = MLHD().given_source(D.X_source, words[D.y_source]).fit(D.X_target, y)
     assert set(over_target.predict(D.X_target)) <= set(words)
+
+
+def test_it_works_in_a_pipeline_with_metadata_routing_on():
+    # With routing, scikit-learn passes weights to every score, and refuses estimators that don't know the word.
+    over_target = MLHD(tol=1e-3).given_source(D.X_source, D.y_source)
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(FunctionTransformer(), over_target).fit(D.X_target, D.y_target)
+        assert pipeline.score(D.X_target, D.y_true) == pipeline[-1].score(D.X_target, D.y_true)
+
+
+def test_the_score_counts_rows_by_weight_and_labelled_ones_only():
+    over_target = MLHD(tol=1e-3).given_source(D.X_source, D.y_source).fit(D.X_target, D.y_target)
+    weights = np.arange(1.0, len(D.y_true) + 1)
+    right = over_target.predict(D.X_target) == D.y_true
+    assert over_target.score(D.X_target, D.y_true, weights) == pytest.approx((right * weights).sum() / weights.sum())
+    known = D.y_target >= 0
+    assert over_target.score(D.X_target, D.y_target, weights) == pytest.approx(
+        np.average(right[known], weights=weights[known])
+    )
+    ones = over_target.score(D.X_target, D.y_true, np.ones(len(weights)))
+    assert ones == pytest.approx(over_target.score(D.X_target, D.y_true))

@@ -35,7 +35,7 @@ def objects(ad, **options):
 
 def test_what_is_written_is_what_label_transfer_says(ad):
     reference, query, d = objects(ad)
-    assert transfer_labels(reference, query, "kind", ("X", "X_pca")) is None
+    returned = transfer_labels(reference, query, "kind", ("X", "X_pca"))
     model = LabelTransfer().fit(d.X_source, words(d.y_source), d.X_target, words(d.y_target))
     given = d.y_target >= 0
     np.testing.assert_array_equal(query.obs["kind"][~given], model.predict(d.X_target)[~given])
@@ -46,6 +46,7 @@ def test_what_is_written_is_what_label_transfer_says(ad):
     np.testing.assert_array_equal(query.obsm["X_isthmus"], model.transform(d.X_target))
     np.testing.assert_array_equal(reference.obsm["X_isthmus"], model.transform(d.X_source, "source"))
     assert query.uns["isthmus"]["verdict"] == model.verdict_
+    np.testing.assert_array_equal(returned.predict_proba(d.X_target), model.predict_proba(d.X_target))
     assert query.uns["isthmus"]["versions"]["isthmus"] == isthmus.__version__
     assert list(reference.obs) == ["kind"]
 
@@ -167,3 +168,20 @@ def test_rows_are_matched_and_partners_survive_a_file(ad, tmp_path):
     assert sure.mean() > 0.9
     assert [*stored[sure]] == [f"rna {79 - int(name)}" for name in stored.index[sure]]
     assert [*first.obs["same_confidence"]] == [*second.obs["same_confidence"]][::-1]
+
+
+@pytest.mark.filterwarnings("ignore:var_names are not unique")
+def test_modalities_are_matched_and_partners_survive_a_file_of_mudata(ad, tmp_path):
+    mudata = pytest.importorskip("mudata", reason="the extra is not installed")
+    rng = np.random.default_rng(0)
+    A = rng.gamma(0.3, size=(80, 8)) @ rng.normal(size=(8, 20))
+    rna, atac = ad.AnnData(A), ad.AnnData((A @ rng.normal(size=(20, 15)))[::-1].copy())
+    rna.obs_names, atac.obs_names = [f"rna {i}" for i in range(80)], [f"atac {79 - i}" for i in range(80)]
+    cells = mudata.MuData({"rna": rna, "atac": atac})
+    match(cells["rna"], cells["atac"], random_state=0)
+    cells.update()
+    cells.write(tmp_path / "cells.h5mu")
+    stored = mudata.read(tmp_path / "cells.h5mu")["atac"].obs["isthmus_partner"]
+    sure = stored.notna()
+    assert sure.mean() > 0.9
+    assert [*stored[sure]] == [f"rna {name.split()[1]}" for name in stored.index[sure]]

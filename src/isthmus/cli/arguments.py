@@ -9,7 +9,7 @@ from isthmus.exceptions import InputError
 
 # Names of separators that are hard to type.
 SIGNS = {"tab": "\t", "\\t": "\t"}
-FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY or .h5ad"
+FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, .h5ad or FILE.h5mu/NAME"
 COLUMNS = """\
 Column types are detected automatically and shown: numbers are scaled (but
 not by migrate), columns with few different words become one column of 0 and

@@ -22,7 +22,8 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
     if os.path.isdir(path):
         raise InputError(f"{show_path(path)}: expected a file, got a folder.")
     for given in inputs:
-        if given is not None and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
+        # FILE.h5mu/NAME is in FILE.h5mu.
+        if given and path.exists() and any(file.exists() and file.samefile(path) for file in (given, given.parent)):
             raise InputError(f"{show_path(path)}: expected an output other than the inputs, got one of them.")
     check_writable(path)
 

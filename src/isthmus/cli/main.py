@@ -40,7 +40,7 @@ PARAMETERS = {name: name for name in ("reject_below", "system", "kind", "engine"
 PARAMETERS |= {"n_jobs": "jobs", "random_state": "seed", "n_splits": "splits"}
 DESCRIPTION = "Match, classify and search across two tables that describe their rows by different columns."
 EPILOG = """\
-Input files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, .h5ad. For examples: `isthmus COMMAND --help`.
+Input files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, .h5ad, .h5mu. For examples: `isthmus COMMAND --help`.
 
 exit status:
   0    success

@@ -6,6 +6,7 @@ Examples
   isthmus match shop.csv catalogue.csv --shared title=name --shared maker=brand -o matches.csv
   isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
   isthmus match rna.h5ad atac.h5ad -o matches.csv
+  isthmus match cells.h5mu/rna cells.h5mu/atac -o matched.h5mu
   isthmus match a.csv b.csv --plan plan.toml            # writes the detected column types; edit them and run it again
 """
 
@@ -17,9 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus._core.files import escape_for_terminal
+from isthmus._core.files import escape_for_terminal, show_path
 from isthmus.cli.arguments import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
-from isthmus.cli.console import Console, check_table_output
+from isthmus.cli.console import Console, check_output, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
 from isthmus.exceptions import InputError
 
@@ -44,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     rejected = "pairs that are not the same object, in a table as that of --pairs (default: none)"
     add("--not-pairs", type=Path, metavar="FILE", help=rejected)
     add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review`: more right and wrong pairs")
-    table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
+    table = "table of matches, with FILE.json for `isthmus report`; or, of cells, .h5mu with both and their partners"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
     add("--many-to-one", action="store_true", help="several rows of A may be the same object as one row of B")
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
@@ -57,11 +58,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, screen: Console) -> None:
     """Match, print the verdict, write the matches."""
     given = options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
-    check_table_output(options.output, *given)
+    as_cells = options.output is not None and options.output.suffix.lower() == ".h5mu"
+    (_check_cells_output if as_cells else check_table_output)(options.output, *given)
     from isthmus.tasks.matching.problem import FEWEST_ROWS
 
     first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen, least=FEWEST_ROWS)
-    if options.a.samefile(options.b):
+    if options.a.resolve() == options.b.resolve():  # a modality is no file
         screen.say("Warning: both files are the same; `isthmus dedupe` finds the duplicates within one.")
     pairs = load_pairs(options.pairs, first, second, screen)
     rejected = load_pairs(options.not_pairs, first, second, screen, "not pairs")
@@ -85,7 +87,12 @@ def run(options: Namespace, screen: Console) -> None:
     if not found.ok and len(questions):
         screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")
         screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))
-    if options.output is not None:
+    if as_cells:
+        from isthmus.io.anndata import write_matches
+
+        write_matches(options.output, (options.a, options.b), found)
+        screen.say(f"Both files are in {options.output}, with the partners of {len(found):,} rows of each in obs.")
+    elif options.output is not None:
         write_table(options.output, _list_matches(found, *sides))
         screen.say(*write_record(options.output, "match", facts, first.plan, second.plan))
         none = f"{options.output} has no matches{'' if options.all else '; --all writes doubtful ones too'}."
@@ -95,6 +102,17 @@ def run(options: Namespace, screen: Console) -> None:
         more = f"These are the first {SHOWN} of {len(found):,} matches; -o FILE writes all."
         screen.say(*[more] * (len(found) > SHOWN))
     screen.answer(facts)
+
+
+def _check_cells_output(path: Path, a: Path, b: Path, *others: Path | None) -> None:
+    """Raise, before the work, if two files can't be written as one of MuData."""
+    from isthmus.io.tables.read import detect_format
+
+    check_output(path, a, b, *others)
+    if other := next((file for file in (a, b) if detect_format(file)[0] not in (".h5ad", ".h5mu")), None):
+        raise InputError(
+            f"{show_path(path)}: expected .h5ad or .h5mu files to write it from, got {show_path(other)}."
+        )
 
 
 def _list_facts(options: Namespace, found: Matching, sides: Sides, columns: SharedColumns | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._core.validation import FloatArray, as_labels, check_column_names, check_matrix
+from isthmus._core.validation import FloatArray, as_labels, check_column_names, check_matrix, is_unlabelled
 from isthmus.estimators.base import SklearnCompatible, TwoDomainEstimator
 from isthmus.exceptions import InputError
 
@@ -141,9 +141,12 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """Return scores of the classes, where the rule gives any."""
         return np.asarray(self._call("decision_function", X))
 
-    def score(self, X: Any, y: Any) -> float:
-        """Return the share of labelled rows whose class is predicted; unlabelled rows do not count."""
-        return float(self._call("score", X, y))
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share, by weight, of labelled rows whose class is predicted; unlabelled rows do not count."""
+        if sample_weight is None:
+            return float(self._call("score", X, y))
+        known = ~is_unlabelled(labels := as_labels(y, "y"))
+        return float(np.average((self.predict(X) == labels)[known], weights=np.asarray(sample_weight)[known]))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of :meth:`transform`."""

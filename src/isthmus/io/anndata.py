@@ -1,36 +1,42 @@
-"""AnnData objects (extra ``anndata``): match the rows of two, or transfer labels, where their features differ."""
+"""AnnData and MuData (extra ``anndata``): match the rows of two objects, or transfer labels from one to the other."""
 
 from __future__ import annotations
 
 import json
+import warnings
 from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from isthmus._core.files import show_path, write_whole
 from isthmus._core.validation import Matrix, as_labels, check_matrix, is_unlabelled
 from isthmus.exceptions import InputError, import_extra
+from isthmus.io.tables.read import open_cells, split_modality
 from isthmus.tasks.matching import result as matching
 from isthmus.tasks.transfer.result import LabelTransfer
 
-__all__ = ["match", "transfer_labels"]
+__all__ = ["match", "transfer_labels", "write_matches"]
 
 
 KEY = "isthmus"
+UseRep = str | tuple[str, str] | None
 
 
 def transfer_labels(
     reference: Any,
     query: Any,
     field: str,
-    use_rep: str | tuple[str, str] | None = None,
+    use_rep: UseRep = None,
     *,
     model: LabelTransfer | None = None,
     key_added: str = KEY,
     copy: bool = False,
-) -> tuple[Any, Any] | None:
+) -> Any:
     """Carry the labels of a reference over to a query of other features, by :class:`~isthmus.LabelTransfer`.
 
     Both get ``obsm["X_" + key_added]``, the points of the common space, and ``uns[key_added]``: the verdict in one
@@ -59,8 +65,8 @@ def transfer_labels(
 
     Returns
     -------
-    (AnnData, AnnData) or None
-        The reference and the query, with ``copy=True``.
+    LabelTransfer or (AnnData, AnnData)
+        The fitted model, which names and maps more rows of either; with ``copy=True`` the changed copies.
     """
     keys, rows = _read_both(reference, query, use_rep, copy)
     labels = _get_labels(reference, field, "reference"), _get_labels(query, field, "query")
@@ -86,24 +92,19 @@ def transfer_labels(
     for data, found in zip((reference, query), points, strict=True):
         data.obsm[f"X_{key_added}"] = found
         data.uns[key_added] = {**about, "versions": dict(about["versions"])}
-    return (reference, query) if copy else None
+    return (reference, query) if copy else system
 
 
 def match(
-    reference: Any,
-    query: Any,
-    use_rep: str | tuple[str, str] | None = None,
-    *,
-    key_added: str = KEY,
-    copy: bool = False,
-    **options: Any,
+    reference: Any, query: Any, use_rep: UseRep = None, *, key_added: str = KEY, copy: bool = False, **options: Any
 ) -> Any:
     """Find the rows of two AnnData objects that are the same object, by :func:`isthmus.match`.
 
     Either gets ``obs[key_added + "_partner"]``, the name of its partner in the other (missing where none is sure),
     ``obs[key_added + "_confidence"]``, the probability of the match (zero where there is none), and
     ``uns[key_added]``: the verdict in one sentence, whether the matching worked, and versions. All of it can be kept
-    in ``.h5ad`` files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``.
+    in files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``, and call
+    ``mdata.update()`` afterwards.
 
     Parameters
     ----------
@@ -136,14 +137,47 @@ def match(
     _, rows = _read_both(reference, query, use_rep, copy)
     found = matching.match(*rows, **options)
     both = (reference.copy(), query.copy()) if copy else (reference, query)
+    _add_partners(both, found, key_added)
+    return both if copy else found
+
+
+def write_matches(path: Path, files: tuple[Path, Path], found: matching.Matching, key_added: str = KEY) -> None:
+    """Write two files of AnnData as the modalities of a MuData file, with what :func:`match` adds to either.
+
+    Parameters
+    ----------
+    path : path
+        The new ``.h5mu`` file.
+    files : (path, path)
+        An ``.h5ad`` file, or ``FILE.h5mu/NAME``, a modality, each.
+    found : Matching
+        Of their rows.
+    key_added : str
+        As in :func:`match`.
+    """
+    both = {}
+    for file, other in zip(files, "AB", strict=True):
+        with open_cells(file, show_path(file)) as (stored, read_elem):
+            name = split_modality(file)[1] or file.stem
+            both[other if name in both else name] = read_elem(stored)
+    _add_partners(both.values(), found, key_added)
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of mudata about pandas
+        import_extra("mudata", "anndata", "This format needs").MuData(both).write(f"{folder}/both.h5mu")
+        write_whole(path, Path(folder, "both.h5mu").read_bytes())
+
+
+def _add_partners(both: Any, found: matching.Matching, key: str) -> None:
+    import pandas as pd
+
     names = [np.asarray(data.obs_names, dtype=object) for data in both]
     for side, data in enumerate(both):
         own, other = found.pairs[:, side], found.pairs[:, 1 - side]
         partner, confidence = np.full(data.n_obs, None, dtype=object), np.zeros(data.n_obs)
         partner[own], confidence[own] = names[1 - side][other], found.confidence
-        data.obs[f"{key_added}_partner"], data.obs[f"{key_added}_confidence"] = partner, confidence
-        data.uns[key_added] = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
-    return both if copy else found
+        # MuData writes text with missing cells as categories only.
+        data.obs[f"{key}_partner"], data.obs[f"{key}_confidence"] = pd.Categorical(partner), confidence
+        data.uns[key] = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
 
 
 def _list_versions() -> dict[str, str]:

@@ -219,6 +219,7 @@ def _by_scipy(content: bytes, variable: _Variable, name: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", DeprecationWarning)  # SciPy 1.18, of its own sparse matrices
             file: Any = io.BytesIO(b"".join((start, tag, content)))
             return loadmat(file, mat_dtype=True, variable_names=[variable.title])[variable.title]
     except Exception as error:  # of any kind: its reader has no error of its own for a bad file

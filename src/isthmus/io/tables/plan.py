@@ -179,9 +179,12 @@ class Plan:
     def detect_id(self, table: Table) -> Plan:
         """Return the plan in which the first column names the rows, if no other does and it looks like an id."""
         first = self.columns[0]
-        if self.id is not None or first.why not in ID_LIKE or None in read_words(table, first.name):
+        # Annotations begin with the rows' own names, which are no evidence for matches.
+        named = first.name in table.annotations and len({*read_words(table, first.name)}) == table.n_rows
+        if self.id is not None or not (named or first.why in ID_LIKE) or None in read_words(table, first.name):
             return self
-        return Plan((Column(first.name, "id", f"{FIRST}, {first.why}"), *self.columns[1:]))
+        why = "the names of the rows" if named else f"{FIRST}, {first.why}"
+        return Plan((Column(first.name, "id", why), *self.columns[1:]))
 
     @property
     def features(self) -> tuple[Column, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,8 @@ def release_memory(array: Any) -> None:
         array.madvise(mmap.MADV_DONTNEED)
 
 
+# The ending of MuData's files.
+MUDATA = ".h5mu"
 # The column of the rows' own names, as AnnData calls them.
 ROW_NAMES = "obs_names"
 # Groups within groups, and objects in all, that are looked at.
@@ -71,24 +74,51 @@ DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
 
 def read_h5ad(path: Path, name: str) -> Table:
     """Return the parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
+    with open_cells(path, name, ("X", "obs", "obsm")) as (stored, read_elem):
+        parts = _read_obs(read_elem(stored["obs"])) if "obs" in stored else {}
+        annotations = tuple(parts)
+        matrices = {"X": stored["X"]} if "X" in stored else {}
+        matrices |= {f"obsm/{key}": stored["obsm"][key] for key in stored["obsm"]} if "obsm" in stored else {}
+        for key, element in matrices.items():
+            found = read_elem(element)
+            found = found.tocsr() if is_sparse(found) else np.asarray(found)
+            parts[key] = _check_matrix(found, f"{name}, {key}")
+    return Table.of(parts, name, annotations)
+
+
+def split_modality(path: Path) -> tuple[Path, str]:
+    """Return the file and the modality of ``FILE.h5mu/NAME``; an empty name where none is given."""
+    return (path.parent, path.name) if path.parent.suffix.lower() == MUDATA else (path, "")
+
+
+@contextmanager
+def open_cells(path: Path, name: str, wanted: Sequence[str] | None = None) -> Iterator[tuple[Any, Any]]:
+    """Yield an ``.h5ad`` file, or a modality of an ``.h5mu`` file, and what reads its parts.
+
+    The ``wanted`` parts (all) are in the file itself, and what they claim to hold is in proportion to its size.
+    """
     h5py = import_extra("h5py", "anndata", "This format needs")
     read_elem = import_extra("anndata.io", "anndata", "This format needs").read_elem
-    size = _check_size(path, name)
+    file, modality = split_modality(path)
+    size, ending = _check_size(file, show_path(file)), file.suffix.lower()
     try:
-        with report_read_errors(name, "an .h5ad file in good order"), h5py.File(path, "r") as stored:
-            wanted = [key for key in ("X", "obs", "obsm") if key in stored]
-            check_room(_count_bytes(stored, wanted, h5py, name), size, name)
-            parts = _read_obs(read_elem(stored["obs"])) if "obs" in wanted else {}
-            annotations = tuple(parts)
-            matrices = {"X": stored["X"]} if "X" in wanted else {}
-            matrices |= {f"obsm/{key}": stored["obsm"][key] for key in stored["obsm"]} if "obsm" in wanted else {}
-            for key, element in matrices.items():
-                found = read_elem(element)
-                found = found.tocsr() if is_sparse(found) else np.asarray(found)
-                parts[key] = _check_matrix(found, f"{name}, {key}")
+        with report_read_errors(name, f"an {ending} file in good order"), h5py.File(file, "r") as stored:
+            group = stored if ending != MUDATA else _open_modality(stored, modality, h5py, name)
+            check_room(_count_bytes(group, [key for key in wanted or group if key in group], h5py, name), size, name)
+            yield group, read_elem
     except OSError:
-        raise InputError(f"{name}: expected an .h5ad file in good order, got another or a damaged one.") from None
-    return Table.of(parts, name, annotations)
+        raise InputError(f"{name}: expected an {ending} file in good order, got another or a damaged one.") from None
+
+
+def _open_modality(stored: Any, modality: str, h5py: Any, name: str) -> Any:
+    """Return the group of a modality, or of the only one."""
+    # A link could read any file of the user.
+    known = [*stored["mod"]] if isinstance(stored.get("mod", getlink=True), h5py.HardLink) else []
+    chosen = modality or (known[0] if len(known) == 1 else "")
+    if chosen not in known or not isinstance(stored["mod"].get(chosen, getlink=True), h5py.HardLink):
+        got = show_path(modality) if modality else f"no name; it has {', '.join(map(show_path, known)) or 'none'}"
+        raise InputError(f"{name}: expected one of its modalities, as in FILE{MUDATA}/NAME, got {got}.")
+    return stored["mod"][chosen]
 
 
 def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
@@ -139,7 +169,7 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     ----------
     path : str or path
         Its ending says what it is: ``.csv``, ``.tsv``, ``.jsonl`` (also ``.ndjson``), each also with ``.gz`` behind;
-        ``.parquet``, ``.npy``, ``.h5ad``.
+        ``.parquet``, ``.npy``, ``.h5ad``, ``.h5mu``.
     sep : str, optional
         What separates the cells of a CSV or TSV file. None: detected from the first line and rows; tab in TSV.
     decimal : {".", ","}, optional
@@ -151,7 +181,7 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
         Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator, the decimal mark
         and the encoding (UTF-8, UTF-16 with a byte order mark, or else Windows-1252) that they were read by. An
         ``.npy`` file is one matrix, ``data``, that stays in the file. Of an ``.h5ad`` file, ``X`` and what is in
-        ``obsm`` are matrices, what is in ``obs`` are columns.
+        ``obsm`` are matrices, what is in ``obs`` are columns; the same of a modality, ``FILE.h5mu/NAME``.
 
     Raises
     ------
@@ -197,6 +227,8 @@ def detect_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     lower = os.fspath(path).lower()
     packed = lower.endswith(".gz")
     ending = os.path.splitext(lower.removesuffix(".gz") if packed else lower)[1]
+    if not packed and split_modality(Path(lower))[1]:
+        return MUDATA, False
     if ending not in PACKABLE and (packed or ending not in READERS):
         if os.path.isdir(path):
             raise InputError(f"{show_path(path)}: expected a file, got a folder.")
@@ -281,4 +313,4 @@ def _split_columns(frame: Any, name: str) -> dict[str, Any]:
 # Formats of text, and their separators; None: to be detected.
 DELIMITED: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
 PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
-READERS = {".parquet": _read_parquet, ".npy": read_npy, ".h5ad": read_h5ad}
+READERS = {".parquet": _read_parquet, ".npy": read_npy, ".h5ad": read_h5ad, MUDATA: read_h5ad}
