@@ -1,4 +1,4 @@
-"""Pairs of data frames with the same columns and other objects, and pairs of which rows are the same objects."""
+"""Pairs of data frames with other objects and mostly the same columns, and pairs of which rows are the same objects."""
 
 from __future__ import annotations
 
@@ -123,6 +123,17 @@ def _apart(make: MakeFrame, n: int, m: int) -> Draw:
     return draw
 
 
+def _renamed(make: MakeFrame, n: int) -> Draw:
+    """Return a draw of two frames from the same words, whose columns have other names."""
+
+    def draw(rng: Generator, folder: Path | None) -> Tables:
+        words = make_words(rng)
+        B = make(rng, n, words)
+        return Tables(make(rng, n, words), B.rename(columns={name: f"other {name}" for name in B}), NOBODY)
+
+    return draw
+
+
 def _halves(rng: Generator, folder: Path | None, name: str, n: int) -> Tables:
     """Draw disjoint rows of one table of record linkage."""
     A = read_tables(TABLES[name].folder, folder).A
@@ -163,13 +174,18 @@ UNRELATED_FRAMES: dict[str, Draw] = {
     "same columns: persons, 40 and 400 rows": _apart(persons, 40, 400),
     "same columns: products, 30 and 300 rows": _apart(products, 30, 300),
     **{
+        f"other columns: {name}, {n} rows": _renamed(MADE[name], n)
+        for name in ("persons", "titles and years", "names", "texts", "texts of rare words")
+        for n in (50, 200)
+    },
+    **{
         f"{name}, {words}, {n} rows": partial(draw, name=name, n=n)
         for name in TABLES
         for words, draw in (("halves of one table", _halves), ("other objects", _others))
         for n in (25, 60, 150, 400)
     },
 }
-"""By name, two frames with the same columns and without a common object."""
+"""By name, two frames without a common object; most have the same columns."""
 PARTNERED_FRAMES: dict[str, Draw] = {
     f"copies of {name}, {n} rows, {share:.0%}": partial(_copied, make=MADE[name], n=n, share=share)
     for name in ("persons", "products", "texts")
