@@ -1,4 +1,4 @@
-"""Pairs of data frames with other objects and mostly the same columns, and pairs of which rows are the same objects."""
+"""Pairs of data frames with other objects, and pairs of which rows are the same objects."""
 
 from __future__ import annotations
 
