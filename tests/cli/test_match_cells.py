@@ -30,7 +30,7 @@ def cells(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("a", "b"), [("rna.h5ad", "atac.h5ad"), ("cells.h5mu/rna", "cells.h5mu/atac")])
 def test_both_files_come_out_as_one_with_the_partners(cells, capsys, a, b):
     assert main(["match", a, b, "-o", "matched.h5mu", "--all", "--jobs", "1"]) == 0
-    assert "Both files are in matched.h5mu, with the partners of 80 rows" in capsys.readouterr().out
+    assert "Both files are in matched.h5mu, with 80 matches in obs" in capsys.readouterr().out
     found = cells.read("matched.h5mu")
     assert [*found.mod] == ["rna", "atac"]
     for name, other in (("rna", "atac"), ("atac", "rna")):

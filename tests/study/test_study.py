@@ -245,7 +245,7 @@ def test_what_fits_warn_of_is_told_once_at_the_end_with_its_count(capsys, n_jobs
     study = Study.of(numbered_pair(X_source=X + 1e6), ["mlhd", "mlhd, noise", "target 1-NN"], protocol=PROTOCOL)
     with pytest.warns(DataWarning) as told:
         study.run(seeds=range(3), n_jobs=n_jobs)
-    (text,) = {str(w.message) for w in told if "X_source: the mean is farther" in str(w.message)}
+    (text,) = {str(w.message) for w in told if "X_source: the mean is far from" in str(w.message)}
     assert text.endswith("(6 times)")
     assert len(told) == len({str(w.message) for w in told})
     for action in ("always", "ignore"):  # what is silenced is not said beside the progress either

@@ -38,7 +38,7 @@ def add_file_options(parser: argparse.ArgumentParser, a: str, b: str, *what: str
     parser.add_argument("--pairs", type=Path, metavar="FILE", help=known)
     if shared:
         columns = parser.add_mutually_exclusive_group()
-        default = "default: equal names or similar content"
+        default = "default: equal names, similar content, else the words of whole rows"
         pair = f"columns of {a} and {b} that mean the same; can be repeated ({default})"
         columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
         columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")

@@ -22,7 +22,7 @@ from isthmus._core.files import escape_for_terminal, show_path
 from isthmus.cli.arguments import FIRST_IDS, add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.cli.console import Console, check_output, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
-from isthmus.exceptions import InputError
+from isthmus.exceptions import InputError, import_extra
 
 if TYPE_CHECKING:
     from isthmus._core.validation import IntArray
@@ -91,7 +91,7 @@ def run(options: Namespace, screen: Console) -> None:
         from isthmus.io.anndata import write_matches
 
         write_matches(options.output, (options.a, options.b), found)
-        screen.say(f"Both files are in {options.output}, with the partners of {len(found):,} rows of each in obs.")
+        screen.say(f"Both files are in {options.output}, with {len(found):,} matches in obs.")
     elif options.output is not None:
         write_table(options.output, _list_matches(found, *sides))
         screen.say(*write_record(options.output, "match", facts, first.plan, second.plan))
@@ -108,6 +108,7 @@ def _check_cells_output(path: Path, a: Path, b: Path, *others: Path | None) -> N
     """Raise, before the work, if two files can't be written as one of MuData."""
     from isthmus.io.tables.read import detect_format
 
+    import_extra("mudata", "anndata", "This format needs")
     check_output(path, a, b, *others)
     if other := next((file for file in (a, b) if detect_format(file)[0] not in (".h5ad", ".h5mu")), None):
         raise InputError(

@@ -121,7 +121,8 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> ReviewTask:
 
     ids = inputs[side].ids, inputs[1 - side].ids
     single = (not options.many_to_one, True) if side else (True, not options.many_to_one)
-    return ReviewTask("match", *ids, side, propose, show, reveal, _write_command(options, "match"), single)
+    known = frozenset() if given is None else frozenset((row[side], row[1 - side]) for row in given.tolist())
+    return ReviewTask("match", *ids, side, propose, show, reveal, _write_command(options, "match"), single, known)
 
 
 def _read_matches(path: Path, first: InputFile, second: InputFile) -> Matching:
@@ -223,6 +224,6 @@ def _write_command(options: argparse.Namespace, command: str) -> str:
         words += [word for value in getattr(options, name) for word in (f"--{name}", value)]
     for name in ("label", "plan", "pairs", "decisions"):
         words += [f"--{name}", getattr(options, name)] if getattr(options, name) is not None else []
-    words += ["--many-to-one"] * options.many_to_one + ["--no-shared"] * options.no_shared
+    words += ["--many-to-one"] * (options.many_to_one and command == "match") + ["--no-shared"] * options.no_shared
     words += ["-o", "labels.csv" if command == "label" else "matches.csv"]
     return shlex.join(map(str, words))

@@ -67,7 +67,8 @@ class SharedColumns(ShortRepr):
     def of(cls, source: Any, target: Any, shared: Any = AUTO) -> SharedColumns:
         """Read two tables (data frames, or mappings of names to cells) and pair their columns.
 
-        ``shared`` is "auto" (the same name, otherwise similar content) or a list of pairs of column names.
+        ``shared`` is "auto" (the same name, otherwise similar content, otherwise the words of whole rows) or a list
+        of pairs of column names.
         """
         tables = read_columns(source), read_columns(target)
         if isinstance(shared, str):

@@ -362,7 +362,7 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
             :class:`~isthmus.KnownPairs`, with weights.
         shared : (array (n_s, k), array (n_t, k)), SharedColumns, "auto" or list of (str, str), optional
             What both domains have, for systems that learn from it (``takes_shared``): features of all rows; or, of
-            data frames, columns that mean the same, found ("auto") or named.
+            data frames, columns that mean the same, found ("auto": otherwise the words of whole rows) or named.
 
         Notes
         -----
@@ -455,8 +455,9 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         source, target = column_names(data.X_source), column_names(data.X_target)
         as_given = self.source_transformer is None and self.target_transformer is None
         if as_given and source and target and source != target:
-            expected, got = list(source[:3]), list(target[:3])
-            raise InputError(f"X_target: expected the columns of X_source in their order, {expected}, got {got}.")
+            i = next(k for k, (a, b) in enumerate(zip(source, target, strict=True)) if a != b)
+            expected = f"the columns of X_source in their order, {source[i]!r:.60} as column {i}"
+            raise InputError(f"X_target: expected {expected}, got {target[i]!r:.60}.")
 
     def _check_dense(self, *rows: Any) -> None:
         """Raise where rows are sparse and the system, with these parameters, requires dense ones."""

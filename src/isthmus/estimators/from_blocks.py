@@ -111,7 +111,7 @@ class MomentPairs(JointSpace):
         """Return few pairs for all pairs of rows in the coordinates of two spaces."""
         if pairs.layout.d > WIDEST:
             got = f"{pairs.layout.d}; reduce them first"
-            raise InputError(f"X_source: expected at most {WIDEST} columns of both domains in blocks, got {got}.")
+            raise InputError(f"X_source: expected at most {WIDEST} coordinates of both domains in blocks, got {got}.")
         moments = compute_pair_moments(pairs)
         points = moments.representative_pairs()
         each, none = zip(spaces, points, pairs.layout.sides, strict=True), np.full(len(points[0]), UNLABELLED)

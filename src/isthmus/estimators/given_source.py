@@ -13,7 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._core.validation import FloatArray, as_labels, check_column_names, check_matrix, is_unlabelled
+from isthmus._core.validation import (
+    FloatArray,
+    as_labels,
+    check_column_names,
+    check_length,
+    check_matrix,
+    is_unlabelled,
+)
 from isthmus.estimators.base import SklearnCompatible, TwoDomainEstimator
 from isthmus.exceptions import InputError
 
@@ -143,10 +150,15 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share, by weight, of labelled rows whose class is predicted; unlabelled rows do not count."""
+        plain = float(self._call("score", X, y))  # checks y
         if sample_weight is None:
-            return float(self._call("score", X, y))
-        known = ~is_unlabelled(labels := as_labels(y, "y"))
-        return float(np.average((self.predict(X) == labels)[known], weights=np.asarray(sample_weight)[known]))
+            return plain
+        labels, weights = as_labels(y, "y"), np.asarray(sample_weight, dtype=np.float64)
+        check_length(weights, len(labels), "sample_weight", "y")
+        known = ~is_unlabelled(labels)
+        if not weights[known].sum() > 0.0:
+            raise InputError("sample_weight: expected a positive weight of a labelled row, got none.")
+        return float(np.average((self.predict(X) == labels)[known], weights=weights[known]))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of :meth:`transform`."""

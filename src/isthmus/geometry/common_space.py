@@ -15,7 +15,16 @@ from sklearn.metrics import pairwise
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._core.threads import cap_methods
-from isthmus._core.validation import FloatArray, IntArray, Matrix, ShortRepr, check_choice, check_matrix, check_number
+from isthmus._core.validation import (
+    FloatArray,
+    IntArray,
+    Matrix,
+    ShortRepr,
+    check_choice,
+    check_matrix,
+    check_number,
+    show_value,
+)
 from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import FeatureSpace, Space
 
@@ -222,7 +231,7 @@ class CommonSpace(ShortRepr):
 def two_names(domains: Any, *, across: bool = False) -> tuple[str, str]:
     """Check and return two names of domains; ``across`` for those of both, in either order."""
     if not isinstance(domains, tuple | list) or len(domains) != 2:
-        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r:.60}.")
+        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {show_value(domains)}.")
     first, second = (check_choice(domain, "domains", DOMAINS) for domain in domains)
     if across and first == second:
         raise InputError(f"domains: expected one source and one target, got {domains!r}.")

@@ -159,7 +159,7 @@ def write_matches(path: Path, files: tuple[Path, Path], found: matching.Matching
     for file, other in zip(files, "AB", strict=True):
         with open_cells(file, show_path(file)) as (stored, read_elem):
             name = split_modality(file)[1] or file.stem
-            both[other if name in both else name] = read_elem(stored)
+            both[f"{name} {other}" if name in both else name] = read_elem(stored)
     _add_partners(both.values(), found, key_added)
     with TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of mudata about pandas

@@ -203,7 +203,7 @@ class RowBasis:
         used, S = np.flatnonzero(v), self.metric.copy()
         W = coo_array((v[used], graph.ends[:, used]), shape=(graph.n_rows, graph.n_rows)).tocsr()
         L = (self.J.T @ (diags_array(graph.degrees(v)) - W - W.T) @ self.J).tocoo()
-        S[L.coords] += L.data
+        S[L.row, L.col] += L.data
         return S
 
 

@@ -454,7 +454,8 @@ def name_failures(address: str, folder: Path | None, option: str = "--resume") -
     except MISTAKES:
         raise
     except KeyboardInterrupt as stop:
-        stop.args = (f"{str(stop) or 'Ctrl-C'}; {say_next().rstrip('.')}",)
+        if folder is not None and (folder / MANIFEST).exists():
+            stop.args = (f"{str(stop) or 'Ctrl-C'}; {say_next()}",)
         raise
     except Exception as error:
         # Without what LanceDB puts around an error of ours or its own, and without a password in the address.

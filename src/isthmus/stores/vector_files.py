@@ -60,8 +60,12 @@ class VectorFile(Store):
         for unfinished in place.parent.glob(f".{escape(place.name[:100])}.*.part"):  # of a run that was killed
             unfinished.unlink()
         place.touch(0o600)  # nobody may read it before it has the mode of this one
-        with replace_file(place) as file:
-            self.write(file, rows, dimension)
+        try:
+            with replace_file(place) as file:
+                self.write(file, rows, dimension)
+        except BaseException:
+            place.unlink(missing_ok=True)
+            raise
         return type(self)(str(place), self.columns)
 
     def _beside(self, run: str) -> Path:

@@ -180,7 +180,8 @@ class Plan:
         """Return the plan in which the first column names the rows, if no other does and it looks like an id."""
         first = self.columns[0]
         # Annotations begin with the rows' own names, which are no evidence for matches.
-        named = first.name in table.annotations and len({*read_words(table, first.name)}) == table.n_rows
+        free = first.name in table.annotations and first.why != ASKED
+        named = free and len({*read_words(table, first.name)}) == table.n_rows
         if self.id is not None or not (named or first.why in ID_LIKE) or None in read_words(table, first.name):
             return self
         why = "the names of the rows" if named else f"{FIRST}, {first.why}"

@@ -76,7 +76,8 @@ class BlockProblem(ShortRepr):
     def __post_init__(self) -> None:
         target = np.asarray(self.target, dtype=np.float64)
         if target.ndim != 2 or not np.isfinite(target).all():
-            raise InputError(f"target: expected finite numbers (n_l, d_t), got shape {target.shape}, NaN or inf.")
+            got = "NaN or inf" if target.ndim == 2 else f"shape {target.shape}"
+            raise InputError(f"target: expected finite numbers (n_l, d_t), got {got}.")
         object.__setattr__(self, "target", target)
         n_codes = max((len(each) for each in (self.sign, self.weight, self.bound) if np.ndim(each) == 2), default=1)
         if isinstance(self.rows, ArrayRows):

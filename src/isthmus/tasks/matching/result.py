@@ -23,6 +23,7 @@ from isthmus._core.validation import (
     check_number,
 )
 from isthmus.data.domains import SharedFeatures, TwoDomains, as_pairs
+from isthmus.data.shared_columns import SharedColumns
 from isthmus.evidence.held_out import NO_BASELINE, PairRecall, SharedBaseline, hold_out_pairs
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import Prepared, prepare_rows
@@ -40,7 +41,7 @@ from isthmus.tasks.matching.evidence import (
 )
 from isthmus.tasks.matching.fields import make_comparer
 from isthmus.tasks.matching.fusion import GEOMETRY, FusionProblem, link_again, match_by_fields_and_maps
-from isthmus.tasks.matching.linkage import Linkage
+from isthmus.tasks.matching.linkage import Linkage, expect_f1
 from isthmus.tasks.matching.problem import (
     NAMES,
     Links,
@@ -55,6 +56,8 @@ from isthmus.tasks.matching.refinement import FEWEST_TO_HOLD_OUT, Runs, run_all
 KEEP = ("sure", "all")
 # Matches of less confidence are not returned.
 SURE = 0.5
+# Where only whole rows are compared, geometry is asked too, unless they have this expected F1.
+SURE_F1 = 0.97
 # All runs are kept until the best one is known: more would be a mistake, and fill the memory.
 MOST_RESTARTS = 1000
 
@@ -305,12 +308,14 @@ def match(
             return prepare_rows(domains.source.X, "A"), prepare_rows(domains.target.X, "B")
 
         linked = _match_by_columns(domains, known, prepare, keeping, rng, counter)
-        if linked is not None and linked.ok:
+        if linked is not None and linked.ok and not _needs_geometry(linked, domains.shared):
             return linked
         problem = MatchingProblem.of(*prepare(), ys, yt)
         runs = run_all(problem, known, restarts, rng, counter, refine=refine, one_to_one=one_to_one, n_jobs=jobs)
     baseline = _measure_baseline(domains, known, runs.held_out_pairs.rows)
     found = _make_matching(runs, known, replace(runs.evidence, baseline=baseline), keeping)
+    if linked is not None and linked.ok and not (found.ok and found.confidence.sum() > linked.confidence.sum()):
+        return linked
     # Neither way succeeded: rows that look alike by their columns say more than maps that failed.
     seen = None if linked is None else linked.evidence
     alike = isinstance(seen, LinkageEvidence) and seen.accepted > 0 and seen.confirmed
@@ -397,6 +402,12 @@ def _match_by_columns(
         baseline=_measure_baseline(domains, known, held.rows),
     )
     return _make_linked_matching(linkage, known, seen, held.rows, keeping)
+
+
+def _needs_geometry(linked: Matching, shared: Any) -> bool:
+    """Return whether geometry may find more: no columns are paired, and words of whole rows leave doubts."""
+    unpaired = isinstance(shared, SharedColumns) and not shared.pairs
+    return unpaired and linked.linkage is not None and expect_f1(linked.linkage.probability) < SURE_F1
 
 
 def _make_linked_matching(

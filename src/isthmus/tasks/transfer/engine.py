@@ -163,7 +163,7 @@ def transfer_with_shared_features(
     if not is_open:
         return None, measures
     reason = (
-        "the columns that both have name rows as the target's own guesses and labels do "
+        "what both have in common names rows as the target's own guesses and labels do "
         f"(z = {probe.z:.1f}), and as its own columns can learn (κ = {cross:.2f})"
     )
     rule, shared = shared_evidence.teach_by_shared_features(rows, p, shares, probe.trust)

@@ -341,7 +341,7 @@ def guess_by_soft_pairs(
     shares : array (C,)
         Of the classes among target rows, above zero.
     progress : callable
-        Called once in every round, of which there are 36.
+        Called once in every round: at most 36 times, fewer where the probes of an earlier run are used again.
     """
     blind, start, classifier, probes = _learn_blindly(rows, guess, progress)
     sides = replace(blind, yt=rows.yt, guess=guess)

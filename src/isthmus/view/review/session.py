@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -48,6 +48,8 @@ class ReviewTask:
         The command that uses all decisions.
     single : tuple of (bool, bool)
         Whether a row has one option at most, and an option one row.
+    known : collection of (int, int)
+        Rows with the options that are known to be right.
     """
 
     kind: str
@@ -59,6 +61,7 @@ class ReviewTask:
     reveal: Callable[[int, int], dict[str, Any]]
     again: str
     single: tuple[bool, bool] = True, True
+    known: Collection[Question] = ()
 
     def name(self, question: Question) -> Pair:
         """Return the ids of a question, the source first."""
@@ -76,8 +79,12 @@ class Review:
         self._places = [{id: k for k, id in enumerate(ids)} for ids in (task.rows, task.options)]
         self.reserved, self.sample = reserve_rows(task.rows)
         self._verdicts: defaultdict[int, dict[int, str]] = defaultdict(dict)
+        # The right options of each row, and the rows of each option.
+        self._right: tuple[defaultdict[int, set[int]], ...] = defaultdict(set), defaultdict(set)
+        for row, option in task.known:
+            self._add_right(row, option)
         for pair, verdict in log.verdicts.items():
-            self._note(self._find(pair, verdict), verdict)
+            self._note(self._find(pair, verdict, "remove its line"), verdict)
         self._proposal: Proposal | None = None
         self._working: str | None = None
         self._error: str | None = None
@@ -85,7 +92,7 @@ class Review:
         self._changes: dict[str, int] | None = None
         self._last: dict[str, Any] | None = None
 
-    def _find(self, pair: Pair, verdict: str = NO) -> Question:
+    def _find(self, pair: Pair, verdict: str = NO, remedy: str = "answer n, or undo the earlier one") -> Question:
         """Return the numbers of a pair of ids; raise where its confirmation contradicts an earlier one."""
         names = pair[:: -1 if self.task.side else 1]
         try:
@@ -93,19 +100,28 @@ class Review:
         except KeyError as missing:
             got = f"{self.log.path}: expected decisions about rows of both files, got {missing.args[0]!r:.60}"
             raise InputError(f"{got}; name another file by --decisions.") from None
-        for other in self._list(YES) if verdict == YES else ():
-            shared = other[0] == row and self.task.single[0], other[1] == option and self.task.single[1]
-            if any(shared) and other != (row, option):
-                got = f"{' and '.join(pair)} after {' and '.join(self.task.name(other))}"
-                hint = "answer n, or undo the earlier one" + ", or use --many-to-one" * shared[1 - self.task.side]
-                raise InputError(f"{self.log.path}: expected one partner of each row, got {got}; {hint}.")
+        for side, (own, other) in enumerate([(row, option), (option, row)] if verdict == YES else []):
+            for rival in self._right[side][own] - {other} if self.task.single[side] else ():
+                earlier = self.task.name((rival, option) if side else (row, rival))
+                is_match = self.task.kind == "match"
+                hint = remedy + ", or use --many-to-one" * (is_match and side != self.task.side)
+                one = f"{self.log.path}: expected one {'partner' if is_match else 'class'} of each row"
+                raise InputError(f"{one}, got {' and '.join(pair)} after {' and '.join(earlier)}; {hint}.")
         return row, option
 
     def _note(self, question: Question, verdict: str | None) -> None:
         row, option = question
-        self._verdicts[row].pop(option, None)
+        if self._verdicts[row].pop(option, None) == YES and question not in self.task.known:
+            self._right[0][row].discard(option)
+            self._right[1][option].discard(row)
         if verdict is not None:
             self._verdicts[row][option] = verdict
+        if verdict == YES:
+            self._add_right(row, option)
+
+    def _add_right(self, row: int, option: int) -> None:
+        self._right[0][row].add(option)
+        self._right[1][option].add(row)
 
     def start(self) -> None:
         """Match (again) in the background, with the decisions so far; nothing where that goes on already."""
