@@ -65,7 +65,7 @@ def _check_types(session: nox.Session) -> None:
     said = str(session.run(*call, silent=True, success_codes=[0, 1]))
     known = json.loads(said[said.index("{") :])["typeCompleteness"]["completenessScore"]
     if known < LEAST_TYPED:
-        session.error(f"pyright --verifytypes: {known:.2%} of the public symbols have a known type, not {LEAST_TYPED:.0%}.")
+        session.error(f"pyright: {known:.2%} of the public symbols have a known type, expected {LEAST_TYPED:.0%}.")
     session.log(f"{known:.2%} of the public symbols have a known type.")
 
 
