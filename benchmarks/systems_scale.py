@@ -83,8 +83,8 @@ Recall of new pairs is at least {recall:.2f} ({paired}); accuracy by labels is {
 Times are of one machine: compare the ratios. Quality says that a fit is right, not which system suits your data.
 
 **What to do.** With known pairs compare some systems on your own rows, of which `isthmus fit` holds pairs out; the
-fastest here is {fastest}. Without pairs, `cca by labels` takes {labels:.0f} seconds and `arc` {arc:.0f}. `isthmus systems` says
-what each of them learns.
+fastest here is {fastest}. Without pairs, `cca by labels` takes {labels:.0f} seconds and `arc` {arc:.0f}.
+`isthmus systems` says what each of them learns.
 
 """
 
