@@ -4,6 +4,7 @@
 # ///
 """Tests in environments of their own; `nox -s oldest` tests the lower bounds of the dependencies."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -12,6 +13,8 @@ import nox
 
 nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "venv"
+# The least share of public symbols whose type is known without scikit-learn's own.
+LEAST_TYPED = 0.98
 FAST = ("-m", "not slow and not data", "-n", "2", "--dist", "worksteal")
 
 
@@ -40,7 +43,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def checks(session: nox.Session) -> None:
     """Check workflows, metadata, dependencies, docstrings and spelling."""
-    tools = ("sp-repo-review[cli]", "check-jsonschema", "deptry", "interrogate", "codespell")
+    tools = ("sp-repo-review[cli]", "check-jsonschema", "deptry", "interrogate", "codespell", "pyright")
     session.install("-e", ".[report,review,anndata,plot,dask,onnx]", *tools)
     workflows = [str(path) for path in Path(".github/workflows").glob("*.yml")]
     forms = [str(path) for path in Path(".github/ISSUE_TEMPLATE").glob("*.yml")]
@@ -48,11 +51,22 @@ def checks(session: nox.Session) -> None:
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-issue-forms", *forms)
     session.run("check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml")
     session.run("sp-repo-review", ".")
+    _check_types(session)
     session.run("deptry", ".")
     session.run("interrogate", "-q", "-imps", "--fail-under", "95", "src/isthmus")
     session.run(
         "codespell", "--ignore-words-list=fo", "--skip=docs/auto,docs/gallery.md", "README.md", "CHANGELOG.md", "docs"
     )
+
+
+def _check_types(session: nox.Session) -> None:
+    """Check how much of the public interface a user's type checker knows; the exit status of pyright asks for all."""
+    call = "pyright", "--verifytypes", "isthmus", "--ignoreexternal", "--outputjson"
+    said = str(session.run(*call, silent=True, success_codes=[0, 1]))
+    known = json.loads(said[said.index("{") :])["typeCompleteness"]["completenessScore"]
+    if known < LEAST_TYPED:
+        session.error(f"pyright: {known:.2%} of the public symbols have a known type, expected {LEAST_TYPED:.0%}.")
+    session.log(f"{known:.2%} of the public symbols have a known type.")
 
 
 @nox.session

@@ -88,7 +88,7 @@ def main() -> int:
         print(f"\n{problem}", file=sys.stderr)
         return 130 if problem.startswith("Interrupted") else 2
     if args.write:
-        report.PATH.write_text(report.markdown(record, facts), encoding="utf-8")
+        report.PATH.write_text(report.format_for_file(record, facts), encoding="utf-8")
     return int(any(bar.verdict in (Verdict.FAIL, Verdict.OPEN) for bar in record.bars))
 
 

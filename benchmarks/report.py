@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import itml_single, systems, task
-from benchmarks.record import Bar, Record, Row, SystemRow
+from benchmarks.record import Bar, Record, Row, SystemRow, Verdict
 
 PATH = Path(__file__).with_name("RESULTS.md")
 HEADER = ("task", "system", "CPU seconds", "work", "objective", "above minimum", "stopped by")
@@ -51,6 +51,42 @@ def text(record: Record, machine: Mapping[str, str]) -> str:
     return "\n\n".join(parts)
 
 
+SUMMARY = """\
+## Summary
+
+**Question.** How fast are the solvers beside other libraries, and does each part of isthmus keep its promises?
+
+**Answer.** {kept} of {promised} promises of the last table are kept{broken}. Processor seconds to learn a metric:
+{times}.
+
+**Limits.** Synthetic classes and digits, one machine, one thread: compare the ratios. The solvers stop by different
+rules, which the first table names; its column 'above minimum' says how far each is from the optimum.
+
+**What to do.** Leave the solver at its default. For your sizes see the second table, whose column 'grows as' says
+what more rows cost, and [SCALE.md](SCALE.md) for larger data."""
+
+
+def summarize(record: Record) -> str:
+    """Return the summary for practitioners."""
+    promises = [bar for bar in record.bars if bar.verdict is not Verdict.NOTE]
+    broken = [bar.promise for bar in promises if bar.verdict is not Verdict.PASS]
+    tasks = dict.fromkeys(row.task.name for row in record.rows)
+    times = [
+        f"{name}: " + ", ".join(f"{_seconds(row)} ({row.system})" for row in record.rows if row.task.name == name)
+        for name in tasks
+    ]
+    return SUMMARY.format(
+        kept=len(promises) - len(broken),
+        promised=len(promises),
+        broken=f" (not: {'; '.join(broken)})" if broken else "",
+        times=";\n".join(times) or "not measured",
+    )
+
+
+def _seconds(row: Row) -> str:
+    return f"{'> ' if row.at_least else ''}{row.seconds:.3g}"
+
+
 def format_for_file(record: Record, machine: Mapping[str, str]) -> str:
     """For a file."""
     tasks = "\n".join(f"- {each}, {each.n_pairs} pairs" for each in TASKS)
@@ -63,14 +99,14 @@ def format_for_file(record: Record, machine: Mapping[str, str]) -> str:
         _markdown_table([BAR_HEADER, *(_bar_cells(bar) for bar in record.bars)]),
     ]
     made = "Written by `python -m benchmarks --write`; do not edit."
-    return "\n\n".join(["# Benchmark results", made, EXPLANATION, facts, tasks, *tables]) + "\n"
+    return "\n\n".join(["# Benchmark results", summarize(record), made, EXPLANATION, facts, tasks, *tables]) + "\n"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.task.name,
         row.system,
-        f"{'> ' if row.at_least else ''}{row.seconds:.3g}",
+        _seconds(row),
         row.work,
         f"{row.objective:.5f}",
         f"{max(row.task.excess(row.objective), 0.0):.0e}",

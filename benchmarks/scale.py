@@ -159,11 +159,26 @@ def summarize(found: dict[Run, dict[str, Any]]) -> str:
     )
 
 
+# The summary is written for docs/scale.md: here its links start from another folder, and the tables are not below.
+LINKS = {
+    "(cluster.md)": "(../docs/cluster.md)",
+    "(../benchmarks/LINKAGE.md)": "(LINKAGE.md)",
+    "(below)": "([docs/scale.md](../docs/scale.md))",
+}
+
+
+def _summarize_here(found: dict[Run, dict[str, Any]]) -> str:
+    text = summarize(found)
+    for there, here in LINKS.items():
+        text = text.replace(there, here)
+    return f"## Summary\n\n{text}\n"
+
+
 def page(found: dict[Run, dict[str, Any]]) -> str:
     """All records as a table, and the bars."""
     head = ["data", "rows", "weight", "seed", "solver", "CPU seconds", "products XᵀX", "iterations", "objective"]
     text = (
-        "# Growth to a million rows: all runs\n\n"
+        f"# Growth to a million rows: all runs\n\n{_summarize_here(found)}"
         "Written by `python -m benchmarks.scale`; do not edit. d = 256 + 256, 60 labelled target rows,\n"
         "6 classes (mfeat: 216 + 240, 10 classes, bootstrap with noise); relative gap 1e-4, one thread.\n\n"
     )

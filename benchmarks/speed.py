@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -350,6 +351,60 @@ def render(record: dict[str, Any]) -> str:
     return "| " + " | ".join([record["name"], *numbers]) + " |"
 
 
+SUMMARY = """\
+## Summary
+
+**Question.** Is everyday work fast: compared with an earlier version, and with the least that has to be computed?
+
+**Answer.** Of {n} kinds of work {faster} are faster than before (by the factor {least:.1f} to {most:.1f}){slower}.
+The nearest to its floor is {near} ({nearest:.1f} times), the farthest {far} ({farthest:.1f} times).
+{met} of {barred} bars in seconds or floors are met{missed}.
+
+**Limits.** Medians of {rounds} runs, beside other work on the machine (load {low:.0f} to {high:.0f}): compare the
+columns of a row, not rows. Work that was not measured has no row.
+
+**What to do.** Look for the row that is like your work, and compare `now` on your machine by
+`python -m benchmarks.speed --only NAME`; [SCALE.md](SCALE.md) has larger data."""
+
+
+def summarize(records: dict[str, dict[str, Any]]) -> str:
+    """Return the summary for practitioners, of the work on the page."""
+    gains, over, met = {}, {}, {}
+    shown = {name: records[name] for name in WORK if name in records}
+    for name, record in shown.items():
+        before, now, _, floor = zip(*record["rounds"], strict=True)
+        gains[name] = median(before) / median(now)
+        if floor[0] is not None:
+            over[name] = median(now) / median(floor)
+        bar = re.fullmatch(r"≤ ([\d.]+) (s|× floor)", WORK[name].bar)
+        if bar:
+            met[name] = (median(now) if bar[2] == "s" else over[name]) <= float(bar[1])
+    missed = [name for name, kept in met.items() if not kept]
+    faster = [gain for gain in gains.values() if gain > 1.0]
+    slower = [f"{name} ({1 / gain:.1f} times the seconds)" for name, gain in gains.items() if gain <= 1.0]
+    if not (faster and over):
+        return ""
+    near, far = min(over, key=over.__getitem__), max(over, key=over.__getitem__)
+    loads = [record["load"] for record in shown.values()]
+    return SUMMARY.format(
+        n=len(gains),
+        faster=len(faster),
+        least=min(faster),
+        most=max(faster),
+        rounds=ROUNDS,
+        slower=f"; slower: {'; '.join(slower)}" if slower else "",
+        near=near,
+        nearest=over[near],
+        far=far,
+        farthest=over[far],
+        low=min(loads),
+        high=max(loads),
+        met=len(met) - len(missed),
+        barred=len(met),
+        missed=f" (not: {'; '.join(missed)})" if missed else "",
+    )
+
+
 def page(records: dict[str, dict[str, Any]]) -> str:
     """Return the page: a row for each record of work that is still measured."""
     head = "work", "before, s", "now, s", "peer, s", "floor, s", "before / now", "now / floor", "bar", "load"
@@ -357,6 +412,8 @@ def page(records: dict[str, dict[str, Any]]) -> str:
     dates = sorted({record["date"] for record in records.values()})
     lines = [
         "# Everyday speed",
+        "",
+        summarize(records),
         "",
         "Written by `python -m benchmarks.speed`; do not edit. Processor seconds with one thread, medians of "
         f"{ROUNDS} interleaved runs, before (commit {BEFORE}) and now, {' and '.join(dates)}. "

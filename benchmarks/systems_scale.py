@@ -70,13 +70,63 @@ def bars(found: dict[Run, dict[str, Any]]) -> list[tuple[str, str, bool]]:
     return rows
 
 
+SUMMARY = """\
+## Summary
+
+**Question.** Which systems besides `MLHD` learn from a million rows on one machine, and at what cost?
+
+**Answer.** With {most:,} source rows of {d_source} columns and as many target columns, one thread needs {times}.
+The largest memory is {peak:.2f} times that of the rows. {kept} of {promised} promises below are kept{broken}.
+Recall of new pairs is at least {recall:.2f} ({paired}); accuracy by labels is {accuracies}.
+
+**Limits.** The rows are synthetic, with linear relations; each seed is one drawing, and the largest size has few.
+Times are of one machine: compare the ratios. Quality says that a fit is right, not which system suits your data.
+
+**What to do.** With known pairs compare some systems on your own rows, of which `isthmus fit` holds pairs out; the
+fastest here is {fastest}. Without pairs, `cca by labels` takes {labels:.0f} seconds and `arc` {arc:.0f}.
+`isthmus systems` says what each of them learns.
+
+"""
+
+
+def summarize(found: dict[Run, dict[str, Any]]) -> str:
+    """The summary for practitioners; empty until every system has run at the largest size."""
+    most = [r for run, r in found.items() if run[1] == SIZES[-1] and run[2:4] == NARROW]
+    kinds = *PAIRED, "kcca", *LABELLED
+    if not {*kinds} <= {r["kind"] for r in most}:
+        return ""
+
+    def middle(kind: str, name: str) -> float:
+        return float(median(r[name] for r in most if r["kind"] == kind))
+
+    seconds = {kind: middle(kind, "seconds") for kind in kinds}
+    promises = bars(found)
+    broken = [what for what, _, kept in promises if not kept]
+    by_pairs = *PAIRED, "kcca"
+    return SUMMARY.format(
+        most=SIZES[-1],
+        d_source=NARROW[0],
+        times=", ".join(f"{s:.0f} seconds for `{kind}`" for kind, s in sorted(seconds.items(), key=lambda p: p[1])),
+        peak=max(r["peak_over_data"] for r in most),
+        kept=len(promises) - len(broken),
+        promised=len(promises),
+        broken=f" (not: {'; '.join(broken)})" if broken else "",
+        recall=min(middle(kind, "quality") for kind in by_pairs),
+        paired=", ".join(by_pairs),
+        accuracies=", ".join(f"{middle(kind, 'quality'):.2f} (`{kind}`)" for kind in LABELLED),
+        fastest=f"`{min(by_pairs, key=seconds.__getitem__)}`",
+        labels=seconds["cca by labels"],
+        arc=seconds["arc"],
+    )
+
+
 def page(found: dict[Run, dict[str, Any]]) -> str:
     """Medians over the seeds as a table, and the bars."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for run in sorted(found, key=lambda run: (run[0], *run[2:4], run[1])):
         groups[run[:4]].append(found[run])
     head = ["system", "d_s + d_t", "rows", "seeds", "CPU seconds", "products", "peak / data", "quality"]
-    lines = ["# Other systems over blocks of rows", ""]
+    lines = ["# Other systems over blocks of rows", "", *summarize(found).splitlines()]
     lines += [
         "Written by `python -m benchmarks.systems_scale`; do not edit. Medians over the seeds, one thread, rows"
     ]

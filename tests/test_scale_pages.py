@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import landmarks, lines, linkage, scale, shapes, speed, target_rows
+from benchmarks import landmarks, lines, linkage, scale, shapes, speed, systems_scale, target_rows
 
 DOCS = (lines.DOCS / "scale.md").read_text(encoding="utf-8")
 
@@ -44,6 +44,10 @@ def test_the_table_of_labelled_target_rows_is_what_was_measured() -> None:
 
 def test_the_page_of_everyday_speed_is_what_was_measured() -> None:
     assert speed.PAGE.read_text(encoding="utf-8") == speed.page(speed.read_records())
+
+
+def test_the_page_of_other_systems_is_what_was_measured() -> None:
+    assert systems_scale.PAGE.read_text(encoding="utf-8") == systems_scale.page(systems_scale.records())
 
 
 def test_the_page_of_linkage_is_what_was_measured() -> None:

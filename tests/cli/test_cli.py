@@ -168,7 +168,7 @@ def test_help_loads_no_library():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["systems", "--colour"], "unrecognized arguments: --colour; see `isthmus --help`"),
+        (["systems", "--colour"], "unrecognized arguments: --colour; see `isthmus systems --help`"),
         (["match", "a.csv"], "the following arguments are required: B; see `isthmus match --help`"),
         (["nothing"], "argument COMMAND: invalid choice: 'nothing'"),
         (["match", "a", "b", "--seed", "x"], "argument --seed: expected a whole number of at least 0, got 'x'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from isthmus._core.files import show_path
 from isthmus.exceptions import InputError
 
 # Names of separators that are hard to type.
@@ -28,6 +29,13 @@ def parse_count(word: str) -> int:
     if value < 0:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {word!r:.60}")
     return value
+
+
+def name_file(message: str, options: argparse.Namespace) -> str:
+    """Replace the name of an array at the start of a message by the file that it is read from."""
+    name, colon, rest = message.partition(":")
+    path = getattr(options, name[2:], None) if name in ("X_source", "X_target") else None
+    return message if path is None else f"{show_path(path)}{colon}{rest}"
 
 
 def add_file_options(parser: argparse.ArgumentParser, a: str, b: str, *what: str, shared: bool = False) -> None:

@@ -44,7 +44,8 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     work = {"n_splits": options.splits, "n_jobs": options.jobs, "random_state": options.seed}
     settings: dict[str, Any] = {"system": options.system, "progress": screen.progress, **known, **work}
     verdict = does_source_help(source.X, ys, target.X, yt, **settings)
-    screen.say("", verdict.sentence, "", *str(verdict.table).splitlines()[1:])
+    table = str(verdict.table).splitlines()[1:] if verdict.rows else []
+    screen.say("", verdict.sentence, "", *table)
     facts = {"source": source.facts, "target": target.facts} | verdict.to_dict()
     if options.output is not None:
         from isthmus.view.report.command_record import write_verdict

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import add_column_options, add_file_options, add_output_options
+from isthmus.cli.arguments import add_column_options, add_file_options, add_output_options, name_file
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs, shared_rows
 from isthmus.exceptions import DataWarning, InputError
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     stored = {"source": found.sides[0].features, "target": found.sides[1].features, FIT: {"warnings": found.warnings}}
     save(found.model, options.output, parts=stored)
     certificate, check = getattr(found.model, "result_", None), found.check
-    head = f"{name}: {type(found.model).__name__} fitted to {_describe_inputs(source, target, pairs)}"
+    head = f"{name}: fitted to {_describe_inputs(source, target, pairs)}"
     weights = found.model.weights_ if getattr(found.model, "shared_used_", False) else {}
     proofs = [str(each) for each in (certificate, check) if each is not None]
     screen.say("", head, *_describe_weights(weights), *proofs)
@@ -98,6 +98,7 @@ def _learn(options: argparse.Namespace, make: Any, sides: Sides, pairs: Any, scr
     with screen.bar("fit") as bar:
         bar.report("learning")
         model, warned = _fit_system(make(), sides, pairs, screen)
+        warned = [name_file(words, options) for words in warned]
         if pairs is None:
             return Learned(model, sides, None, tuple(warned))
         bar.report("measuring on held-out pairs", 0.3)
@@ -168,8 +169,9 @@ def _fit_system(system: Any, sides: Sides, pairs: Any, screen: Console) -> tuple
 
 
 def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
-    """Return the numbers of rows, features, labels and pairs as a phrase."""
-    sides = [f"{side.table.n_rows:,} rows with {side.X.shape[1]:,} features" for side in (source, target)]
+    """Return the files, with their numbers of rows and features, and the numbers of labels and pairs as a phrase."""
+    files = [(side.table.path, side.table.n_rows, side.X.shape[1]) for side in (source, target)]
+    sides = [f"{path} ({n:,} rows with {d:,} features)" for path, n, d in files]
     counts = [side.facts["labels"] for side in (source, target)]
     parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
     parts += [] if pairs is None else [f"{len(pairs):,} pair{'s' * (len(pairs) > 1)}"]

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from isthmus._core.files import escape_for_terminal, show_path
 from isthmus._version import __version__
+from isthmus.cli.arguments import name_file
 from isthmus.cli.console import Console, PlanWrittenError
 from isthmus.cli.process import BAD_INPUT, print_error, print_output, run_command, silence_libraries
 from isthmus.exceptions import InputError
@@ -63,7 +64,7 @@ def _run(arguments: list[str]) -> int:
     run = import_module(f"isthmus.cli.{options.command}").run
     buffered = StringIO()
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=options.quiet)
+        warnings.showwarning = lambda message, *_, **__: _warn(name_file(str(message), options), quiet=options.quiet)
         # On a terminal, lines appear as they are printed. A pipe or file gets all of them after success, or nothing.
         # So does the address of a review: it is of no use after the review has ended.
         on_terminal = sys.stdout is None or sys.stdout.isatty() or options.command == "review"
@@ -84,8 +85,9 @@ def _name_options(sentence: str, options: argparse.Namespace) -> str:
     if name in ("y_source", "y_target") and getattr(options, "label", None):
         return f"{show_path(getattr(options, name[2:]))}, column {show_path(repr(options.label)[:60])}{colon}{rest}"
     option = PARAMETERS.get(name, "")
-    dashes = "-" if len(option) == 1 else "--"
-    return f"{dashes}{option.replace('_', '-')}{colon}{rest}" if option and hasattr(options, option) else sentence
+    if not (option and hasattr(options, option)):
+        return name_file(sentence, options)
+    return f"{'-' if len(option) == 1 else '--'}{option.replace('_', '-')}{colon}{rest}"
 
 
 def _warn(message: str, *, quiet: bool) -> None:
@@ -104,9 +106,12 @@ class Parser(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         self._split = True  # parsing options and files apart comes here for each
         try:
-            return self.parse_known_intermixed_args(args, namespace)
+            found, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._split = False
+        if unknown:  # the parser of all commands, which gets them otherwise, would point to its own --help
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit."""

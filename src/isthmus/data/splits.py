@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 
+from isthmus._core.sklearn_bases import BaseEstimator
 from isthmus._core.validation import (
     BoolArray,
     FloatArray,
@@ -248,7 +248,7 @@ def _make_generator(seed: Any) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
+class SemiSupervisedSplit(BaseEstimator):
     """Split the labelled rows; put every unlabelled row into every training part and into no test part.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class ARC(BlockEstimator, SimilarityEstimator, KernelParameters):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts("arc", "pair constraints", "Kulis et al. 2011", LABELS),
         SystemFacts("arc-rbf", "pair constraints", "Kulis et al. 2011", LABELS, options=RBF_KERNELS),
     )

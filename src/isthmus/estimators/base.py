@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags, InputTags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._core.linalg import column_moments
+from isthmus._core.sklearn_bases import BaseEstimator, TransformerMixin
 from isthmus._core.threads import UNCAPPED, cap_methods, is_small, single_threaded_blas
 from isthmus._core.validation import (
     UNLABELLED,
@@ -120,7 +120,7 @@ def _raise_no_fit_transform(estimator: Any) -> NoReturn:
     raise AttributeError(f"{name} has no fit_transform, as two domains have two results: fit, then transform either.")
 
 
-class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
+class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Provide tags and ``set_output`` for estimators over two domains.
 
     ``set_output`` comes with :class:`sklearn.base.TransformerMixin`, which puts what ``transform`` returns into a
@@ -338,6 +338,7 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
     classes_: NDArray[Any]
     n_features_: dict[str, int]
     transformers_: dict[str, Any]
+    _columns: dict[str, Any]
 
     def fit(
         self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None, shared: Any = None

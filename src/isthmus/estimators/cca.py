@@ -6,7 +6,7 @@ First the choice of the regularization, then the pairs as sums over classes or g
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -166,7 +166,7 @@ class CCA(PairMomentEstimator):
     array([0.9995])
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts(
             "cca+nn",
             "common space",
@@ -305,7 +305,7 @@ class KCCA(CCA):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts(
             "kcca+nn", "common space", "Akaho 2001, pairs as in Kulis et al. 2011", LABELS_OR_PAIRS, options=NEAREST
         ),

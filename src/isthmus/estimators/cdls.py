@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as sla
@@ -261,7 +261,9 @@ class CDLS(MetricEstimator):
     array([0.5, 0.5])
     """
 
-    systems = (SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS),
+    )
 
     intercept = True
     n_components: int = 100

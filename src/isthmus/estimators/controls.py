@@ -6,7 +6,7 @@ What a system gains from a source that says nothing, it did not gain from the so
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as sla
@@ -174,7 +174,7 @@ class Corrupted(TwoDomainEstimator):
     array(['b'], dtype=object)
     """
 
-    systems = tuple(
+    systems: ClassVar[tuple[SystemFacts, ...]] = tuple(
         SystemFacts(
             f"mlhd, {kind}",
             "controls",
@@ -296,7 +296,7 @@ class TargetOnly(TargetEstimator):
     array(['a'], dtype=object)
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts("target 1-NN", "controls", "nearest labelled target row", TARGET_LABELS),
         SystemFacts(
             "target SVM",
@@ -559,7 +559,9 @@ class SelfTrainedLDA(LeadingAxesEstimator):
     [0.66, 0.79]
     """
 
-    systems = (SystemFacts("target self-trained LDA", "controls", "discriminants, self-trained", TARGET_ROWS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("target self-trained LDA", "controls", "discriminants, self-trained", TARGET_ROWS),
+    )
 
     n_rounds: int = 10
     discriminants_: tuple[SoftLDA, ...] = field(init=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as sla
@@ -108,7 +108,9 @@ class ManifoldAlignment(Projection):
     np.float64(1.0)
     """
 
-    systems = (SystemFacts("manifold-alignment", "projections", "Wang & Mahadevan 2009", EVERYTHING),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("manifold-alignment", "projections", "Wang & Mahadevan 2009", EVERYTHING),
+    )
 
     takes_pairs = True
     correspondence_weight: float = 1.0
@@ -224,7 +226,7 @@ class HeMap(Projection):
     np.float64(1.0)
     """
 
-    systems = (SystemFacts("hemap", "projections", "Shi et al. 2010", PAIRS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (SystemFacts("hemap", "projections", "Shi et al. 2010", PAIRS),)
 
     takes_pairs = True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as sla
@@ -264,7 +264,9 @@ class DAMA(Projection):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows"),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows"),
+    )
 
     topology_weight: float = 1.0
     graph_neighbors: int = 10
@@ -332,7 +334,9 @@ class MTDA(Projection, BlockEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS),
+    )
 
     regularization: float = 1e-3
 
@@ -442,7 +446,7 @@ class CDSPP(Projection, BlockEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts("cdspp", "projections", "Wang & Breckon 2022", LABELS),
         SystemFacts(
             "cdspp-self", "projections", "Wang & Breckon 2022, self-trained", LABELS_AND_ROWS, options={"n_rounds": 5}

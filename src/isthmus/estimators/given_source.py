@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils import InputTags, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from isthmus._core.sklearn_bases import BaseEstimator, ClassifierMixin, TransformerMixin
 from isthmus._core.validation import (
     FloatArray,
     as_labels,
@@ -51,7 +52,7 @@ def has_method(method: str) -> Callable[[Any], bool]:
     return lambda self: hasattr(getattr(self, "estimator_", self.estimator), method)
 
 
-class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):
     """A cross-domain estimator as a scikit-learn classifier and transformer over the target.
 
     Made by :meth:`MLHD.given_source`. Parameters of the system are reached as ``estimator__alignment_weight`` and the
@@ -106,7 +107,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update({name: value for name, value in vars(columns).items() if name.endswith("_in_")})
         self.estimator_, self.classes_ = fitted, fitted.classes_
-        self.n_iter_ = getattr(fitted, "n_iter_", None)
+        self.n_iter_: Any = getattr(fitted, "n_iter_", None)
         return self
 
     def _call(self, method: str, X: Any, *others: Any) -> Any:

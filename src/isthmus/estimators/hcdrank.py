@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -153,7 +153,9 @@ class HCDRank(TwoDomainEstimator):
     array([1, 2, 0])
     """
 
-    systems = (SystemFacts("hcdrank", "related work", "Wang et al. 2009, equal features only, from memory", LABELS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("hcdrank", "related work", "Wang et al. 2009, equal features only, from memory", LABELS),
+    )
 
     learns = "ranking"
     equal_features = True

@@ -6,7 +6,7 @@ The second takes domains of the same features, with a copy that both share and o
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -183,7 +183,9 @@ class HFA(TargetClassifier):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("hfa", "related work", "Duan et al. 2012, solved exactly", LABELS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("hfa", "related work", "Duan et al. 2012, solved exactly", LABELS),
+    )
 
     source_kernel: Kernel | str = field(default="auto", kw_only=False)
     target_kernel: Kernel | str = field(default="auto", kw_only=False)
@@ -266,7 +268,9 @@ class FeatureAugmentation(MetricEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("feature-augmentation", "related work", "Daumé 2007, equal features only", LABELS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("feature-augmentation", "related work", "Daumé 2007, equal features only", LABELS),
+    )
 
     equal_features = True
     intercept = True  # the rule has one

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import RandomState
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._core.sklearn_bases import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from isthmus._core.threads import cap_methods
 from isthmus._core.validation import (
     FloatArray,
@@ -106,7 +107,7 @@ def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
 
 @cap_methods
 @dataclass(kw_only=True, eq=False, repr=False)
-class ITML(LogDetParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ITML(LogDetParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""The metric nearest to the Euclidean one that draws similar points together and keeps others apart.
 
     .. math::
@@ -206,7 +207,7 @@ class ITML(LogDetParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self.n_features_in_ = self._n_features_out = d
         self.__dict__.pop("feature_names_in_", None)
         if columns is not None:
-            self.feature_names_in_ = np.array(columns, dtype=object)
+            self.feature_names_in_: NDArray[Any] = np.array(columns, dtype=object)
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -279,7 +280,9 @@ class Saenko(LogDetEstimator):
     array([1.6, 1.6, 1.6, 1.6])
     """
 
-    systems = (SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS),
+    )
 
     equal_features = True
     intercept = True  # only differences of rows count

@@ -17,7 +17,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as sla
@@ -255,7 +255,7 @@ class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
     array([4, 5])
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts(
             "mlhd",
             "common space",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -93,7 +93,9 @@ class Procrustes(PairMomentEstimator, PairedMap, KernelParameters):
     np.float64(1.0)
     """
 
-    systems = (SystemFacts("procrustes", "maps of pairs", "Schönemann 1966", PAIRS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("procrustes", "maps of pairs", "Schönemann 1966", PAIRS),
+    )
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         """Return all pairs of dense rows: the products across are less work than the moments of either side."""
@@ -158,7 +160,7 @@ class PulledBackMetric(PairedMap):
     0.93
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts("pulled-back", "related work", "after Qi et al. 2012, our reading", "pairs, source labels"),
     )
 
@@ -224,7 +226,9 @@ class RelativeRepresentations(PairedMap, KernelParameters):
     np.float64(1.0)
     """
 
-    systems = (SystemFacts("relative", "maps of pairs", "Moschella et al. 2023", PAIRS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("relative", "maps of pairs", "Moschella et al. 2023", PAIRS),
+    )
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         (both, axes), weights = centre_pairs(joint), joint.known.weights
@@ -376,7 +380,7 @@ class RidgeMap(PairMomentEstimator, PairedMap, KernelParameters):
     np.float64(1.0)
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts(
             "ridge",
             "maps of pairs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,7 +63,7 @@ class TLRisk(TargetClassifier):
     array(['cat', 'dog'], dtype=object)
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts(
             "tlrisk",
             "related work",

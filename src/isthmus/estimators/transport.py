@@ -6,7 +6,7 @@ The first three name the unlabelled rows of the fit; the last moves the source t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -147,7 +147,7 @@ class GW(TransductiveEstimator):
         The classes of the source.
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts("gw", "related work", "Mémoli 2011, rows of the fit only, by POT", "source labels, all rows"),
     )
 
@@ -186,7 +186,7 @@ class FGW(TransductiveEstimator):
         As in :class:`GW`.
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts("fgw", "related work", "Vayer et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS),
     )
 
@@ -231,7 +231,7 @@ class COOT(TransductiveEstimator):
         As in :class:`GW`.
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts("coot", "related work", "Redko et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS),
     )
 
@@ -398,7 +398,9 @@ class KPGRL(TargetClassifier):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS),)
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
+        SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS),
+    )
 
     needs_unlabelled = True
     temperature: float = 0.1

@@ -125,7 +125,7 @@ class FaissPoints:
             lists = int(name.removeprefix("IVF").removesuffix(",Flat"))
             name = f"IVF{max(1, min(lists, n // FEWEST_PER_LIST))},Flat"
         metric = faiss.METRIC_INNER_PRODUCT if kind == INNER_PRODUCT else faiss.METRIC_L2
-        self.index = faiss.index_factory(d, name, metric)
+        self.index: Any = faiss.index_factory(d, name, metric)
         self._options: Any = faiss.SearchParameters
         if name.startswith("HNSW"):
             self.index.hnsw.efSearch = breadth = int(engine.breadth or CANDIDATES)

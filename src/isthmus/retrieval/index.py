@@ -180,7 +180,7 @@ class Index:
             raise InputError(f"model: expected one with transform(X, domain), got {type(model).__name__}.")
         self.model = model
         self.engine: Engine = as_engine(engine)
-        self.dtype = self.engine.dtype if dtype is None else check_choice(dtype, "dtype", ("float64", "float32"))
+        self.dtype: str = self.engine.dtype if dtype is None else check_choice(dtype, "dtype", ("float64", "float32"))
         self.measure: Measure = Measure.of(model)
         self._blocks: list[IndexedRows] = []
         self._ids: set[Any] = set()

@@ -263,7 +263,8 @@ class NoRule:
         """Raise: there are no classes."""
         raise InputError("references: expected labelled rows to predict a class from, got none in the fit.")
 
-    scores = probabilities = predict
+    scores = predict
+    probabilities = predict
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,7 +88,8 @@ class StagedVectors:
     """Vectors in a file (n, d) of the migration's folder that grows block by block: a place beside any index."""
 
     def __init__(self, folder: Path, dimension: int) -> None:
-        self.path, self.dimension = folder / STAGED, dimension
+        self.path: Path = folder / STAGED
+        self.dimension: int = dimension
         self._bytes = dimension * NUMBERS.itemsize
         self.path.touch()
 

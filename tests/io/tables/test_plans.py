@@ -26,7 +26,9 @@ def columns(draw, name):
 def plans(draw):
     names = draw(st.lists(NAMES, min_size=4, max_size=7, unique=True))
     rest = [draw(columns(name)) for name in names[3:]]
-    return Plan((Column(names[0], "id"), Column(names[1], "label", "as asked"), Column(names[2], "number"), *rest))
+    return Plan(
+        (Column(names[0], "id"), Column(names[1], "label", "set by an option"), Column(names[2], "number"), *rest)
+    )
 
 
 @given(plan=plans(), section=NAMES)
@@ -149,7 +151,7 @@ def test_a_few_words_among_numbers_are_missing_and_counted():
     assert Plan.of(table).columns[0] == Column("age", "number")
     assert str(CoercedCells.of(table, "age")) == 'age: 1 of 40 cells is not a number ("many"), read as missing'
     for asked in ({"drop": ["age"]}, {"label": "age"}, {"id": "age"}, {"text": ["age"]}):
-        assert Plan.of(table, **asked).columns[0].why == "as asked"
+        assert Plan.of(table, **asked).columns[0].why == "set by an option"
 
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "1e99", float("inf")])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -314,7 +314,7 @@ class Characters:
     def __post_init__(self) -> None:
         _check_names(self.columns, "columns")
 
-    names = ()
+    names: ClassVar[tuple[str, ...]] = ()
 
     def transform(self, table: Table) -> Matrix:
         """Return the counts (n, 2**18) of rows."""

@@ -273,7 +273,7 @@ MOST_UNITS = 5
 # Rows that show whether it is worth to read all cells of a column as numbers or dates, and the least share of these.
 PROBE, LEAST_SHARE = 100, 0.5
 DAY_FIRST = r"^[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{4}"
-ASKED = "as asked"
+ASKED = "set by an option"
 COUNTS = "counts the rows, as an id does"
 NAMED = "whole numbers, all different, named as an id is"
 ONE_WORD = "one word per cell, all different, as an id"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from tempfile import TemporaryFile
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -295,7 +295,7 @@ class MatrixComparer:
     """Compare rows by columns of numbers that both collections have: by distance, or by the cosine of sparse rows."""
 
     # The columns together are one field.
-    fields = (MATRIX,)
+    fields: ClassVar[tuple[str, ...]] = (MATRIX,)
     source: Matrix
     target: Matrix
 

@@ -91,7 +91,7 @@ class SemanticMatching(TwoDomainEstimator):
     0.92
     """
 
-    systems = (
+    systems: ClassVar[tuple[SystemFacts, ...]] = (
         SystemFacts(
             "semantic",
             "tasks",

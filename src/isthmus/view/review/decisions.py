@@ -65,6 +65,8 @@ class DecisionLog:
     that is being given. :meth:`undo` appends a line too.
     """
 
+    verdicts: dict[Pair, str]
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
