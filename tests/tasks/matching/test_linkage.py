@@ -380,6 +380,8 @@ def test_permuted_rows_give_permuted_probabilities(products):
         (4, 0.95, 0.025, True, (), None),
         (2, 0.95, None, True, (), None),  # a few rows that look the same may be all that there is
         (0, 0.0, None, True, (), False),
+        (80, 0.57, None, True, (), None),  # hardly more right than wrong
+        (80, 0.63, None, True, (), True),
         (80, 0.95, None, False, (), False),
         (80, 0.95, None, True, ("a", "b"), None),
     ],

@@ -54,6 +54,8 @@ TIMES_CHANCE = 2.0
 # Tables without a common row can have a few rows that look the same, such as two editions of a paper: with fewer
 # matches than this share of the rows, only known pairs tell these from a small overlap.
 LEAST_SHARE = 0.03
+# Without enough known pairs, matches by columns of which fewer are expected to be right are doubtful.
+RIGHT_BY_COLUMNS = 0.6
 # The same holds for fewer new pairs than this, of any number of rows.
 FEWEST_NEW = 5
 # By geometry alone, fewer new pairs than this share of the rows may be rows in like places: of short names, say.
@@ -338,7 +340,8 @@ def judge_linkage(seen: LinkageEvidence) -> bool | None:
     if least <= 0.0:
         return False
     near_chance = seen.accepted < TIMES_CHANCE * chance * seen.rows or least < MOSTLY_RIGHT
-    return None if near_chance or seen.hardly_overlap else True
+    unsure = seen.known < ENOUGH_TO_SETTLE and seen.precision < RIGHT_BY_COLUMNS
+    return None if near_chance or unsure or seen.hardly_overlap else True
 
 
 def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
