@@ -180,3 +180,6 @@ def test_the_score_counts_rows_by_weight_and_labelled_ones_only():
     )
     ones = over_target.score(D.X_target, D.y_true, np.ones(len(weights)))
     assert ones == pytest.approx(over_target.score(D.X_target, D.y_true))
+    for wrong, message in ((weights[1:], "sample_weight: expected shape"), (0.0 * weights, "a positive weight of a")):
+        with pytest.raises(InputError, match=message):
+            over_target.score(D.X_target, D.y_true, wrong)

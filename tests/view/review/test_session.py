@@ -1,12 +1,16 @@
 """The state of a review: what is asked, what is learned from, what the random sample says."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from isthmus.evidence.held_out import Proportion
 from isthmus.exceptions import InputError
 from isthmus.tasks.questions import Proposal, measure_sample, reserve_rows
-from reviews import N, make_review, true_verdict
+from isthmus.view.review.decisions import DecisionLog
+from isthmus.view.review.session import Review
+from reviews import N, make_review, make_task, true_verdict
 
 
 @pytest.fixture
@@ -30,6 +34,18 @@ def test_every_third_question_is_of_the_sample_and_none_is_asked_twice(path):
     assert reserved[:7] == [True, False, False, True, False, False, True]
     assert {int(source[1:]) for source, _ in asked} >= {*range(N)} - {0, 1, 2, 3, 4}
     review.log.close()
+
+
+def test_confirmations_that_contradict_answers_or_known_pairs_are_refused(path):
+    review = Review(replace(make_task(), known={(0, 0)}), DecisionLog(path))
+    review.answer("a1", "b1", "y")
+    for pair, earlier in ((("a0", "b2"), "a0 and b0"), (("a3", "b0"), "a0 and b0"), (("a1", "b2"), "a1 and b1")):
+        with pytest.raises(InputError, match=f"one partner of each row, got {' and '.join(pair)} after {earlier}"):
+            review.answer(*pair, "y")
+    review.undo()
+    review.answer("a1", "b2", "y")
+    review.log.close()
+    assert [line.split(",")[:3] for line in path.read_text().splitlines()][-1] == ["a1", "b2", "y"]
 
 
 def test_the_sample_counts_exactly_and_is_never_learned_from(path):
