@@ -68,7 +68,8 @@ def test_source_rows_without_a_label_are_left_out_of_a_fit_and_told(folder, tmp_
     asked = ("fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)
     status, said, wrong = run(capsys, *asked)
     assert (status, wrong) == (0, "")
-    assert "42 rows with 5 features and 60 rows with 7 features, with 42 and 12 labels" in said
+    assert "x.csv (42 rows with 5 features) and " in said
+    assert "z.csv (60 rows with 7 features), with 42 and 12 labels" in said
     assert "source: 42 labels of 3 classes; 18 rows without a label are not used" in said
     assert json.loads(run(capsys, *asked, "--json")[1])["source"]["rows"] == 42
 
@@ -78,7 +79,7 @@ def test_a_fit_by_pairs_prints_the_held_out_recall(folder, tmp_path, capsys):
     asked = ("fit", folder / "a.csv", folder / "b.csv", *COLUMNS, "-o", out)
     status, said, wrong = run(capsys, *asked, "--pairs", folder / "pairs.csv")
     assert (status, wrong) == (0, "")
-    assert "60 rows with 12 features and 60 rows with 12 features, with 40 pairs." in said
+    assert "b.csv (60 rows with 12 features), with 40 pairs." in said
     assert "% of 13 held-out pairs are found [" in said
     assert "Baseline: none, as no words or columns are shared." in said
     assert "use `isthmus match`" in said

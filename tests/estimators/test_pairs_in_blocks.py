@@ -212,7 +212,7 @@ def test_other_rows_and_wide_ones_are_told(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="X_target: expected rows without codes where pairs are known"):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B, np.arange(N) % 2), None, pairs="rows")
     monkeypatch.setattr(from_blocks, "WIDEST", 14)
-    with pytest.raises(InputError, match="X_source: expected at most 14 columns of both domains"):
+    with pytest.raises(InputError, match="X_source: expected at most 14 coordinates of both domains"):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B), None, pairs="rows")
 
 

@@ -128,7 +128,8 @@ def drop_coincident_pairs(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pa
         hopeless += int(equal.sum())
         kept.append(replace(pairs, weight=np.where(equal, 0.0, pairs.weight)) if equal.any() else pairs)
     if hopeless:
-        warn(f"{hopeless} pair(s) of (nearly) equal rows have different labels; they are left out.", UserWarning)
+        equal_rows = f"{hopeless} pair(s) of equal rows have different labels"
+        warn(f"{equal_rows} (equal, or nearly so); they are left out.", UserWarning)
     return tuple(kept)
 
 

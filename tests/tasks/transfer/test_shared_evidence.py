@@ -27,7 +27,7 @@ def test_shared_columns_teach_and_new_rows_need_none():
     without = LabelTransfer().fit(Xs, y, Xt, yt)
     model = LabelTransfer().fit(Xs, y, Xt, yt, shared=(S, T))
     assert model.weights_ == {"shared columns": 1.0}
-    assert "the columns that both have" in model.verdict_
+    assert "what both have in common" in model.verdict_
     alone = np.mean(without.predict(Xt[free]) == y[free])
     own, both = (np.mean(model.predict(Xt[free], shared=part) == y[free]) for part in (None, T[free]))
     assert both > own > alone + 0.1
