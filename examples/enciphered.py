@@ -30,6 +30,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from isthmus.cli.process import run_command
 
+# Only there after sklearn.experimental was imported: the tables would depend on it.
+EXPERIMENTAL = {"HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"}
 KEPT, SHORTEST, SEED = 0.7, 80, 0
 LEFT, RIGHT, WRONG, SHOWN = "#1f4e79", "#117733", "#cc3311", 7
 
@@ -45,7 +47,11 @@ def read_docstrings() -> dict[str, list[str]]:
             warnings.simplefilter("ignore")
             names = vars(importlib.import_module(module))
         for name, thing in sorted(names.items()):
-            own = not name.startswith("_") and str(getattr(thing, "__module__", "")).startswith("sklearn")
+            own = (
+                not name.startswith("_")
+                and name not in EXPERIMENTAL
+                and str(getattr(thing, "__module__", "")).startswith("sklearn")
+            )
             text = inspect.getdoc(thing) if own and callable(thing) else None
             # Aliases and inherited docstrings would be the same object twice.
             if text and len(text.split()) > SHORTEST and text not in found:
