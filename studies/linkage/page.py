@@ -171,10 +171,9 @@ candidates.
 splink runner after a failure on seed 0. The seeds draw from the same tables: a whole table is the same for all of \
 them but for the order of its rows.
 - Records of isthmus on FEBRL, and on Debian, mfeat and digits with known pairs, were made before expected wrong \
-matches were limited by the number of all matches ([how probabilities are made](matching.md)); all others after. In \
-the two runs on DBLP–ACM without a common row that claimed pairs, 59 each at a mean probability of .55 and .56, the \
-verdict has since become doubtful below .6 without known pairs; these two were run again. The verdict of no other \
-record changes."""
+matches were limited by the number of all matches ([how probabilities are made](matching.md)); all others after. Two \
+runs on DBLP–ACM without a common row had claimed pairs that were hardly expected to be right more often than not; \
+such matchings are doubtful since, and these two were run again. The verdict of no other record changes."""
 
 
 def summarize_results(results: Results, cases: Sequence[Case]) -> str:
